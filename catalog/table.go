@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"holdfast/catalog/agree"
+	"holdfast/catalog/batches"
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
@@ -18,7 +19,7 @@ import (
 var table = agree.NewTable(agree.Subjects{
 	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, unlessUsed(domains.Rules),
 		unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules,
-		notices.Rules, spanning},
+		notices.Rules, batches.Rules, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
 })
@@ -127,6 +128,10 @@ var asked = map[Kind]question{
 	notices.Set:         askedOfAddress,
 	notices.Remove:      askedOfAddress,
 	notices.Test:        askedOfAddress,
+
+	batches.Open:     askedOfBatch,
+	batches.AddNames: askedOfBatch,
+	batches.Wish:     askedOfBatch,
 }
 
 // Apply carries out one command of the log and returns its answer. The error is the transaction's, or says

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"holdfast/catalog/agree"
+	"holdfast/catalog/batches"
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
@@ -78,3 +79,6 @@ func HistoryIn(v View) history.View { return history.NewView(v.ofFiles.Reader) }
 
 // NoticesIn returns the view's values about faults and who is told of them.
 func NoticesIn(v View) notices.View { return notices.NewView(v.ofFiles.Reader) }
+
+// BatchesIn returns the view's values about batches.
+func BatchesIn(v View) batches.View { return batches.NewView(v.ofFiles.Reader) }

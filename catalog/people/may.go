@@ -37,6 +37,8 @@ const (
 	AcknowledgeWork  Act = "acknowledge-work"  // alerts about jobs and harvests
 	AcknowledgeNode  Act = "acknowledge-node"  // alerts about nodes and copies
 	KeepNotices      Act = "keep-notices"      // addresses for notices about a collection, or about all
+	RunBatch         Act = "run-batch"         // programs over files of collections
+	ReadBatch        Act = "read-batch"        // what such a program made of them
 )
 
 // Extent says which right an act needs: for the whole archive, for its collections, or for its places.
@@ -56,9 +58,11 @@ func (a Act) Needs() (Role, Extent) {
 	switch a {
 	case Look, KeepOwn:
 		return RoleReader, Anywhere
+	case ReadBatch:
+		return RoleReader, Collections
 	case Acknowledge:
 		return RoleCurator, Anywhere
-	case RunJob, KeepDomain, KeepHarvest, PutFile, AcknowledgeWork, KeepNotices:
+	case RunJob, KeepDomain, KeepHarvest, PutFile, AcknowledgeWork, KeepNotices, RunBatch:
 		return RoleCurator, Collections
 	case Define:
 		return RoleCurator, Whole

@@ -1,0 +1,242 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/catalog/batches"
+)
+
+// drive is a batch that this node drives.
+type drive struct {
+	d        *driver
+	b        batches.Batch
+	dir      string
+	cancel   context.CancelFunc
+	ended    chan struct{}
+	progress *tally
+	plan     *plan
+}
+
+func newDrive(d *driver, b batches.Batch) *drive {
+	return &drive{d: d, b: b, dir: d.folder(b.ID), ended: make(chan struct{}), progress: newTally()}
+}
+
+// Reasons for which a batch ends before all its files were processed.
+var (
+	errTime  = errors.New("the time limit of the batch has passed")
+	errNode  = errors.New("the node gives no more results")
+	errEmpty = errors.New("no file of the archive is selected")
+)
+
+// run drives the batch to its end, or until ctx ends. What fails here is tried again.
+func (one *drive) run(ctx context.Context) {
+	log := one.d.cfg.Log.With("batch", one.b.ID)
+	log.Info("batch is driven", "program", one.b.Program, "term", one.b.Term)
+	for {
+		err := one.once(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			return
+		}
+		log.Warn("batch waits", "error", err)
+		one.progress.detail(err.Error())
+		if sleep(ctx, one.d.cfg.Limits.Again) != nil {
+			return
+		}
+	}
+}
+
+// once does what is left of the batch, and has its end agreed.
+func (one *drive) once(ctx context.Context) error {
+	err := one.all(ctx)
+	why := ""
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errTime), errors.Is(err, errOutput), errors.Is(err, errEmpty), errors.Is(err, ErrProgram):
+		why = err.Error()
+	case err != nil:
+		return err
+	}
+	end := batches.Ending{ID: one.b.ID, Node: one.d.cfg.Self, Term: one.b.Term, State: batches.Done, Reason: why,
+		Summary: one.progress.now().Summary}
+	if why != "" {
+		end.Summary.Failed = end.Summary.Selected - end.Summary.Files
+	}
+	if end.Summary.Files != end.Summary.Selected || end.Summary.Failed > 0 || why != "" {
+		end.State = batches.Incomplete
+	}
+	if end.State == batches.Incomplete && why == "" {
+		end.Reason = fmt.Sprintf("%d of %d files could not be processed", end.Summary.Failed, end.Summary.Selected)
+	}
+	result, err := one.d.cfg.Catalog.Propose(ctx, batches.End, end, string(one.d.cfg.Self))
+	if err != nil {
+		return fmt.Errorf("agree on the end: %w", err)
+	}
+	if result.Refusal != nil {
+		return fmt.Errorf("agree on the end: %w", result.Refusal)
+	}
+	one.d.cfg.Log.Info("batch has ended", "batch", one.b.ID, "state", end.State, "files", end.Summary.Files,
+		"failed", end.Summary.Failed, "output", end.Summary.Output)
+	return nil
+}
+
+// all processes the files of all shards whose results are not kept yet.
+func (one *drive) all(ctx context.Context) error {
+	if _, _, err := one.d.cfg.Programs.Find(one.b.Program, one.b.Parameters); err != nil {
+		return err
+	}
+	one.progress.detail("")
+	if err := one.prepare(); err != nil {
+		return err
+	}
+	if one.plan.files == 0 {
+		return errEmpty
+	}
+	ctx, end, err := one.bounded(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	open, err := pieces(ctx, one, one.plan.shards, func(s catalog.Shard) (*piece, error) {
+		if done, err := one.recall(s); done || err != nil {
+			return nil, err
+		}
+		return one.newPiece(s)
+	}, false)
+	for patience := time.Now().Add(one.d.cfg.Limits.Patience); err == nil && len(open) > 0; {
+		last := time.Now().After(patience)
+		if !last {
+			one.progress.detail(fmt.Sprintf("files of %d shards wait for nodes that do not answer, or for repair",
+				len(open)))
+			err = sleep(ctx, one.d.cfg.Limits.Again)
+		}
+		if err == nil {
+			open, err = pieces(ctx, one, open, func(p *piece) (*piece, error) { return p, nil }, last)
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// bounded returns a context that ends when the batch has run for as long as it may.
+func (one *drive) bounded(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if one.b.Limits.Time == 0 {
+		ctx, end := context.WithCancel(ctx)
+		return ctx, end, nil
+	}
+	left := one.b.Limits.Time - one.b.Passed(catalog.At(one.d.cfg.Now()))
+	if left <= 0 {
+		return ctx, nil, errTime
+	}
+	ctx, end := context.WithTimeoutCause(ctx, time.Duration(left)*time.Millisecond, errTime)
+	return ctx, end, nil
+}
+
+// prepare makes the plan and the folder, and begins to count.
+func (one *drive) prepare() (err error) {
+	if one.plan, err = newPlan(&one.b, one.d.cfg.Catalog.View); err != nil {
+		return err
+	}
+	one.progress.begin(one.plan.files, len(one.plan.shards))
+	return one.d.cfg.Disk.MkdirAll(one.dir)
+}
+
+// recall counts a shard whose results are kept from before.
+func (one *drive) recall(s catalog.Shard) (bool, error) {
+	index, err := openIndex(one.dir, s)
+	if index == nil || err != nil {
+		return false, err
+	}
+	for {
+		e, err := index.next()
+		if err != nil {
+			return false, err
+		}
+		if e == nil {
+			break
+		}
+		one.progress.add(e)
+	}
+	one.progress.shard()
+	return true, nil
+}
+
+// pieces processes what from makes of the items, some at a time, and returns those pieces that have files that wait. last
+// says that nothing waits any more.
+func pieces[T any](ctx context.Context, one *drive, items []T, from func(T) (*piece, error),
+	last bool) (open []*piece, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slots := make(chan struct{}, one.d.cfg.Limits.Shards)
+	var under sync.WaitGroup
+	var mu sync.Mutex
+	for _, item := range items {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		under.Go(func() {
+			defer func() { <-slots }()
+			p, err := from(item)
+			if err == nil && p != nil {
+				err = p.work(ctx, last)
+			}
+			if err != nil {
+				cancel(err)
+				return
+			}
+			if p != nil && len(p.open) > 0 {
+				mu.Lock()
+				open = append(open, p)
+				mu.Unlock()
+			}
+		})
+	}
+	under.Wait()
+	return open, context.Cause(ctx)
+}
+
+// work processes what is open of the piece, and keeps the results if nothing is left open.
+func (p *piece) work(ctx context.Context, last bool) error {
+	err := p.process(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if p.give(last); len(p.open) > 0 {
+		return nil
+	}
+	if err := p.keep(); err != nil {
+		return err
+	}
+	p.progress.shard()
+	return nil
+}
+
+// name returns what people call a node.
+func (one *drive) name(id catalog.NodeID) string {
+	name := string(id)
+	_ = one.d.cfg.Catalog.View(func(v catalog.View) error {
+		m, err := v.Member(id)
+		if err == nil {
+			name = m.Name
+		}
+		return err
+	})
+	return name
+}

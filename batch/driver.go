@@ -1,0 +1,190 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/catalog/batches"
+)
+
+// driver drives the batches that are this node's.
+type driver struct {
+	cfg  Config
+	work *worker
+
+	mu      sync.Mutex
+	driving map[string]*drive
+	past    map[string]Progress // of those that were driven
+}
+
+func newDriver(cfg Config, work *worker) *driver {
+	return &driver{cfg: cfg, work: work, driving: map[string]*drive{}, past: map[string]Progress{}}
+}
+
+// every is how often a driver looks at the catalog when nothing is said to have changed.
+const every = 30 * time.Second
+
+// Run drives this node's batches until ctx ends. changed reports changes of batches and members.
+func (d *driver) Run(ctx context.Context, changed <-chan struct{}) error {
+	if err := d.cfg.Disk.RemoveAll(d.cfg.Work); err != nil {
+		return err
+	}
+	defer d.stop(func(*drive) bool { return true })
+	for {
+		again := every
+		if err := d.round(ctx); err != nil && ctx.Err() == nil {
+			d.cfg.Log.Warn("batches cannot be looked at", "error", err)
+			again = d.cfg.Limits.Again
+		}
+		timer := time.NewTimer(again)
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// round begins to drive what is this node's, and ceases to drive what is not any more.
+func (d *driver) round(ctx context.Context) error {
+	var all []batches.Batch
+	err := d.cfg.Catalog.View(func(v catalog.View) (err error) { all, err = catalog.BatchesIn(v).Batches(); return err })
+	if err != nil {
+		return err
+	}
+	own, kept := map[string]uint64{}, map[string]bool{}
+	for i := range all {
+		b := &all[i]
+		if b.Node != d.cfg.Self {
+			continue
+		}
+		if kept[b.ID] = true; b.State == batches.Running {
+			own[b.ID] = b.Term
+		}
+	}
+	d.stop(func(one *drive) bool { term, ok := own[one.b.ID]; return !ok || term != one.b.Term })
+	for i := range all {
+		if _, ok := own[all[i].ID]; ok {
+			d.start(ctx, all[i])
+		}
+	}
+	return errors.Join(d.clean(kept), d.claim(ctx))
+}
+
+// start drives a batch in the background, unless it is driven already.
+func (d *driver) start(ctx context.Context, b batches.Batch) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.driving[b.ID] != nil {
+		return
+	}
+	one := newDrive(d, b)
+	d.driving[b.ID] = one
+	ctx, one.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(one.ended)
+		one.run(ctx)
+	}()
+}
+
+// stop ends the driving of those that which is true for, and returns when nothing of it runs any more.
+func (d *driver) stop(which func(*drive) bool) {
+	d.mu.Lock()
+	var over []*drive
+	for id, one := range d.driving {
+		if which(one) {
+			over = append(over, one)
+			delete(d.driving, id)
+		}
+	}
+	d.mu.Unlock()
+	for _, one := range over {
+		one.cancel()
+		<-one.ended
+		d.mu.Lock()
+		d.past[one.b.ID] = one.progress.now()
+		d.mu.Unlock()
+	}
+}
+
+// claim takes on batches that nobody drives.
+func (d *driver) claim(ctx context.Context) error {
+	d.mu.Lock()
+	driving := len(d.driving)
+	d.mu.Unlock()
+	due, err := d.cfg.Duties.Claims(driving)
+	if err != nil {
+		return err
+	}
+	for _, h := range due {
+		result, err := d.cfg.Catalog.Propose(ctx, batches.Claim, h, string(d.cfg.Self))
+		if err != nil {
+			return err
+		}
+		if result.Refusal == nil {
+			d.cfg.Log.Info("this node drives a batch that nobody drove", "batch", h.ID)
+		}
+	}
+	return nil
+}
+
+func (d *driver) folder(id string) string { return filepath.Join(d.cfg.Dir, id) }
+
+// clean removes the results of batches that are another node's, or are not kept any more.
+func (d *driver) clean(kept map[string]bool) error {
+	there, err := os.ReadDir(d.cfg.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	d.mu.Lock()
+	for id := range d.past {
+		if !kept[id] {
+			delete(d.past, id)
+		}
+	}
+	d.mu.Unlock()
+	for _, e := range there {
+		if !kept[e.Name()] {
+			err = errors.Join(err, d.cfg.Disk.RemoveAll(filepath.Join(d.cfg.Dir, e.Name())))
+		}
+	}
+	return err
+}
+
+// Progress returns how far a batch is that this node drives, or drove until it was paused or stopped; false if it never
+// did. After a restart of the node, files that are still to be processed are not counted before the batch goes on.
+func (d *driver) Progress(id string) (Progress, bool, error) {
+	d.mu.Lock()
+	one := d.driving[id]
+	past, was := d.past[id]
+	d.mu.Unlock()
+	switch {
+	case one != nil:
+		return one.progress.now(), true, nil
+	case was:
+		return past, true, nil
+	}
+	all, err := openIndexes(d.folder(id))
+	if errors.Is(err, errGone) {
+		return Progress{}, false, nil
+	}
+	if err != nil {
+		return Progress{}, false, err
+	}
+	sum := newTally()
+	sum.begin(0, len(all.all))
+	sum.sum.ShardsDone = len(all.all)
+	for e := range all.sorted() {
+		sum.add(e)
+	}
+	return sum.now(), true, all.err
+}

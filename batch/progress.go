@@ -1,0 +1,102 @@
+package batch
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"holdfast/catalog"
+	"holdfast/catalog/batches"
+)
+
+// Progress is how far a batch is that runs.
+type Progress struct {
+	batches.Summary
+	Shards     int    `json:"shards"`           // with selected files
+	ShardsDone int    `json:"shardsDone"`       // whose results are kept
+	Detail     string `json:"detail,omitempty"` // what it waits for
+}
+
+// tally counts how a batch goes. Its methods may be called at the same time.
+type tally struct {
+	mu     sync.Mutex
+	sum    Progress
+	shares map[catalog.NodeID]*batches.Share
+}
+
+func newTally() *tally { return &tally{shares: map[catalog.NodeID]*batches.Share{}} }
+
+// begin counts anew, for so many files in so many shards.
+func (t *tally) begin(files int64, shards int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum = Progress{Summary: batches.Summary{Selected: files}, Shards: shards}
+	t.shares = map[catalog.NodeID]*batches.Share{}
+}
+
+func (t *tally) detail(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.Detail = text
+}
+
+// add counts a file.
+func (t *tally) add(e *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.Failed != "" {
+		t.sum.Failed++
+		t.sum.Failures = append(t.sum.Failures, batches.Failure{Name: e.Name, Reason: e.Failed})
+		if len(t.sum.Failures) >= 2*batches.MostFailures {
+			t.sum.Failures = firstFailures(t.sum.Failures)
+		}
+		return
+	}
+	t.sum.Files++
+	t.sum.Bytes += e.Size
+	t.sum.Output += e.Length
+	share := t.shares[e.Node]
+	if share == nil {
+		share = &batches.Share{Node: e.Node}
+		t.shares[e.Node] = share
+	}
+	share.Files++
+	share.Bytes += e.Size
+}
+
+func (t *tally) shard() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.ShardsDone++
+}
+
+// left returns how many bytes the result may still get; negative: any number.
+func (t *tally) left(most int64) int64 {
+	if most == 0 {
+		return -1
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(0, most-t.sum.Output)
+}
+
+// now returns how far the batch is.
+func (t *tally) now() Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := t.sum
+	out.Failures = firstFailures(slices.Clone(t.sum.Failures))
+	for _, id := range slices.Sorted(maps.Keys(t.shares)) {
+		if len(out.Nodes) < batches.MostShares {
+			out.Nodes = append(out.Nodes, *t.shares[id])
+		}
+	}
+	return out
+}
+
+// firstFailures returns as many as a summary keeps, by name.
+func firstFailures(all []batches.Failure) []batches.Failure {
+	slices.SortFunc(all, func(a, b batches.Failure) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return all[:min(len(all), batches.MostFailures)]
+}
