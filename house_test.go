@@ -64,7 +64,7 @@ var plan = map[string][]string{
 	"ledger":                   {},
 	"ledger/ledgertest":        {"ledger"},
 	"ledger/proof":             {"ledger"},
-	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/inprocess", "internal/words", "ledger", "ledger/proof",
+	"node": {"alert", "api", "api/wire", "batch", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/inprocess", "internal/words", "ledger", "ledger/proof",
 		"node/archive", "node/config", "node/figures", "node/front", "node/harvester", "node/ingest", "node/ledgers", "node/logbook", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/notices", "node/openid", "node/runner", "node/session", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "notice", "peer", "raft", "replay", "replica", "warc", "web"},
 	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},

@@ -222,8 +222,8 @@ type Backend struct {
 	Ingests  Ingests
 	Previews Previews
 	Indexes  JobIndexes
-	Logs     Logs
-	Figures  Figures
+	OfNodes
+	Batches  Batches
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count
@@ -231,6 +231,12 @@ type Backend struct {
 	// Local returns the token for commands on the node's own machine, as it is now; its id is LocalID, and the catalog
 	// does not know it. nil lets nobody in.
 	Local func() (catalog.AccessToken, error)
+}
+
+// OfNodes are what each node tells of itself.
+type OfNodes struct {
+	Logs    Logs
+	Figures Figures
 }
 
 // Limits of requests and answers.

@@ -32,6 +32,7 @@ func patterns() map[string]string {
 		"domain-history after":    historyCursor, "job-statistics after": statisticsCursor,
 		"access-token-list after": tokenCursor, "audit-list after": auditCursor,
 		"copy-list after": copyCursor, "ledger-list after": ledgerCursor,
+		"batch-list after":  batchCursor,
 		"shard-list after":  `^(|[0-9a-f]{3})$`,
 		"capture-list from": stampPattern, "capture-list to": stampPattern, "capture-list closest": stampPattern,
 		"channel-list after": listCursor, "template-list after": listCursor, "schedule-list after": listCursor,

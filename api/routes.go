@@ -76,6 +76,7 @@ func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []by
 	files{s, b.Archive, b.Losses, b.Strays}.routes(api)
 	audits{s, b.Audits}.routes(api)
 	ledgers{s, b.Ledgers}.routes(api)
+	batches{s, b.Batches}.routes(api)
 	jobs{s, b.Crawls, b.Ended, b.Secrets}.routes(api)
 	jobIndexes{s, b.Indexes}.routes(api)
 	definitions{s, b.Crawls, b.Secrets}.routes(api)

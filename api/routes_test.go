@@ -16,6 +16,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	agreed "holdfast/catalog/batches"
 	kept "holdfast/catalog/domains"
 	"holdfast/catalog/runs"
 	"holdfast/client"
@@ -39,9 +40,13 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"audit-list":          reads("/audits"), "audit-show": reads("/audits/x"),
 		"ledger-list": reads("/replicas/north/ledgers"), "ledger-show": reads("/replicas/north/ledgers/1"),
 		"ledger-make": {"/replicas/north/ledgers", "", "north"}, "ledger-making": reads("/replicas/north/ledger-making"),
-		"audit-run":    {"/audits", `{"replica":"north"}`, "north"},
-		"audit-wish":   {"/audits/north/wish", `{"wish":"run"}`, "north"},
-		"capture-list": reads("/captures?url=http://example.org/"), "collection-list": reads("/collections"),
+		"batch-programs": reads("/batch-programs"), "batch-list": reads("/batches"), "batch-show": reads("/batches/x"),
+		"batch-run":  {"/batches", `{"program":"files","collections":["web"]}`, "web"},
+		"batch-wish": {"/batches/x/wish", `{"wish":"pause"}`, "web"}, "batch-result": {"/batches/x/result", "", "reader of web"},
+		"batch-failures": {"/batches/x/failures", "", "reader of web"},
+		"audit-run":      {"/audits", `{"replica":"north"}`, "north"},
+		"audit-wish":     {"/audits/north/wish", `{"wish":"run"}`, "north"},
+		"capture-list":   reads("/captures?url=http://example.org/"), "collection-list": reads("/collections"),
 		"channel-list": reads("/channels"), "channel-show": reads("/channels/FOCUSED"),
 		"channel-create": {"/channels", `{"name":"FOCUSED"}`, "curator"},
 		"channel-set":    {"/channels/none", `{"comment":"x"}`, "curator"}, "channel-delete": {"/channels/none", "", "curator"},
@@ -152,6 +157,7 @@ func allowed() map[string][]string {
 	return map[string][]string{
 		"reader":            {"reader", "curator", "operator", "admin", "web", "radio", "north", "third"},
 		"web":               {"curator", "operator", "admin", "web"},
+		"reader of web":     {"reader", "curator", "operator", "admin", "web"},
 		"curator":           {"curator", "operator", "admin"},
 		"north":             {"operator", "admin", "north"},
 		"operator":          {"operator", "admin"},
@@ -228,6 +234,8 @@ func (b *backend) furnish() (file, job string) {
 	b.must(runs.Activate, runs.Activation{Number: 1, Version: 2, Next: now})
 	b.must(runs.BeginRun, runs.Beginning{Number: 1, Date: now, Next: now + 1e9}) // what has run is not deleted
 	b.must(kept.BeginIngest, kept.IngestBeginning{ID: "i", Collection: "web", Node: self})
+	b.must(agreed.Open, agreed.Beginning{ID: "x", Program: "files", Node: self,
+		Selection: agreed.Selection{Collections: []catalog.CollectionName{"web"}}})
 	b.must(kept.SetAlias, kept.Aliasing{Name: "alias.org", Of: "kept.org", Until: catalog.At(time.Now().Add(time.Hour))})
 	made := b.must(catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Submit: true, Spec: []byte(`{"name":"j","seeds":["http://127.0.0.1/"]}`)})
 	var j catalog.Job

@@ -171,8 +171,8 @@ func (one *drive) recall(s catalog.Shard) (bool, error) {
 	return true, nil
 }
 
-// pieces processes what from makes of the items, some at a time, and returns those pieces that have files that wait. last
-// says that nothing waits any more.
+// pieces processes what from makes of the items, some at a time, and returns those pieces that have files that wait.
+// last says that nothing waits any more.
 func pieces[T any](ctx context.Context, one *drive, items []T, from func(T) (*piece, error),
 	last bool) (open []*piece, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -57,7 +57,10 @@ func (d *driver) Run(ctx context.Context, changed <-chan struct{}) error {
 // round begins to drive what is this node's, and ceases to drive what is not any more.
 func (d *driver) round(ctx context.Context) error {
 	var all []batches.Batch
-	err := d.cfg.Catalog.View(func(v catalog.View) (err error) { all, err = catalog.BatchesIn(v).Batches(); return err })
+	err := d.cfg.Catalog.View(func(v catalog.View) (err error) {
+		all, err = catalog.BatchesIn(v).Batches()
+		return err
+	})
 	if err != nil {
 		return err
 	}

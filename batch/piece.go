@@ -72,7 +72,9 @@ func (p *piece) settle(e entry) {
 	p.progress.add(&e)
 }
 
-func (one *drive) resultsPath(s catalog.Shard) string { return filepath.Join(one.dir, s.String()+".out") }
+func (one *drive) resultsPath(s catalog.Shard) string {
+	return filepath.Join(one.dir, s.String()+".out")
+}
 
 // process has the open files processed by the nearest nodes that have them. What is open when it returns has no good
 // copy now, or its nodes do not answer.

@@ -17,8 +17,8 @@ import (
 // makes of one file depends on the file, its entry in the catalog and the parameters alone. So it may run on any node
 // that has the file, and again. It has exactly one of OfFile, OfRecord and OfEntry.
 //
-// The bytes are compared with the file's digest while a program reads them, and what it wrote is thrown away if they are
-// wrong: it may rely on nothing of them. Its error says why this file cannot be processed.
+// The bytes are compared with the file's digest while a program reads them, and what it wrote is thrown away if they
+// are wrong: it may rely on nothing of them. Its error says why this file cannot be processed.
 type Program struct {
 	Name, Help string
 	Parameters []Parameter

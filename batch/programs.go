@@ -61,7 +61,8 @@ func listFile(env *Env, out io.Writer) error {
 }
 
 func checksum(env *Env, in io.Reader, out io.Writer) error {
-	sum := map[string]func() hash.Hash{"sha256": sha256.New, "sha1": sha1.New, "md5": md5.New}[env.Values["algorithm"]]()
+	algorithms := map[string]func() hash.Hash{"sha256": sha256.New, "sha1": sha1.New, "md5": md5.New}
+	sum := algorithms[env.Values["algorithm"]]()
 	if _, err := io.Copy(sum, in); err != nil {
 		return err
 	}

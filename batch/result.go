@@ -48,24 +48,21 @@ func (d *driver) results(ctx context.Context, id string, failed bool, emit func(
 }
 
 // Result writes the result of a batch that has ended, from this node or the one that drove it: the outputs in the order
-// of the files' names, or, with failed, a line for each file that is not among them, with the reason. begin is called
-// before the first byte; after an error that comes later what was written is not whole. token says who asks.
-func (b *Batches) Result(ctx context.Context, one *batches.Batch, failed bool, token string, begin func() io.Writer) error {
+// of the files' names, or, with failed, a line for each file that is not among them, with the reason. token says who
+// asks. After an error what was written is not whole; it wraps ErrNoResult when nothing was written.
+func (b *Batches) Result(ctx context.Context, one *batches.Batch, failed bool, token string, to io.Writer) error {
 	if !one.State.Ended() {
 		return fmt.Errorf("%w: batch %s is %s, and has not ended", ErrNoResult, one.ID, one.State)
 	}
-	var to io.Writer
+	begun := false
 	emit := func(o outcome, body io.Reader) (err error) {
-		if to == nil {
-			to = begin()
-		}
-		switch {
-		case o.End:
-		case o.Failed != "":
+		var n int64
+		if o.Failed != "" {
 			_, err = fmt.Fprintf(to, "%s\t%s\n", o.File, o.Why)
-		default:
-			_, err = io.CopyN(to, body, o.Bytes)
+		} else {
+			n, err = io.CopyN(to, body, o.Bytes)
 		}
+		begun = begun || n > 0 || o.Failed != ""
 		return err
 	}
 	var err error
@@ -74,10 +71,7 @@ func (b *Batches) Result(ctx context.Context, one *batches.Batch, failed bool, t
 	} else {
 		err = b.fetch(ctx, one.Node, resultRequest{Batch: one.ID, Failed: failed, Token: token}, emit)
 	}
-	if err == nil {
-		err = emit(outcome{End: true}, nil)
-	}
-	if err != nil && to == nil {
+	if err != nil && !begun {
 		err = fmt.Errorf("%w: %w", ErrNoResult, err)
 	}
 	return err
@@ -155,4 +149,3 @@ func (b *Batches) ServeResult(ctx context.Context, from catalog.NodeID, s net.Co
 	_ = send(out, last, nil)
 	_ = out.Flush()
 }
-

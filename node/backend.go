@@ -39,8 +39,9 @@ func (n *Node) backend() api.Backend {
 		Invites: invites{n.member(), agreed.Propose},
 		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
 		Sessions: links{n.sessions, func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
-		Logs:     booksOf(n), Figures: figuresOfAll(n),
-		Local: n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
+		OfNodes:  api.OfNodes{Logs: booksOf(n), Figures: figuresOfAll(n)},
+		Batches:  batchesOf(n),
+		Local:    n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
 	}
 }
 

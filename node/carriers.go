@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"holdfast/api"
+	"holdfast/batch"
 	"holdfast/catalog"
 	"holdfast/harvest"
 	"holdfast/node/figures"
@@ -111,6 +112,8 @@ func (n *Node) handle() {
 			return err
 		})
 	})
+	carrier{p}.takes(batch.TaskStream, peer.Bulk, n.batches.Serve)
+	carrier{p}.takes(batch.ResultStream, peer.Bulk, batchesOf(n).serveResult)
 	carrier{p}.answers(replica.ChecksumCall, wire.Answer(replica.ChecksumCall, n.answers().Checksum))
 	carrier{p}.answers(replica.ChallengeCall, wire.Answer(replica.ChallengeCall, n.answers().Challenge))
 	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
@@ -151,6 +154,8 @@ func (n *Node) handleActs() {
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveRunning)))
 	to.answers(alertCall, warrant.Answer(w, alertCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(alertsOf(n).serve)))
+	to.answers(batch.ProgressCall, warrant.Answer(w, batch.ProgressCall,
+		func(string) warrant.Deed { return look }, warrant.Whoever(batchesOf(n).serveProgress)))
 	books := booksOf(n)
 	to.answers(ledgers.MakeCall, warrant.Answer(w, ledgers.MakeCall,
 		func(struct{}) warrant.Deed { return w.Here(catalog.CheckCopies) }, n.ledgers.Begin))

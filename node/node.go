@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"holdfast/api"
+	"holdfast/batch"
 	"holdfast/catalog"
+	"holdfast/catalog/batches"
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/index/dedup"
@@ -74,12 +76,13 @@ type trust struct {
 	sessions *session.Sessions // of this node's pages
 }
 
-// harvests are the parts of a node that have to do with harvests.
+// harvests are the parts of a node that have to do with harvests, and with what is made of them.
 type harvests struct {
 	crawls    *runner.Runner
 	ingests   *ingest.Runner // lists of domains
 	vault     *vault.Vault
 	harvester *harvester.Harvester // makes jobs of harvests
+	batches   *batch.Batches       // programs over files
 	documents *dedup.Cache         // what jobs recorded
 	jobLines  *jobset.Cache        // indexes of sets of jobs
 }
@@ -148,6 +151,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	if err := openLedgers(n); err != nil {
 		return nil, err
 	}
+	openBatches(n)
 	n.handle()
 	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
@@ -229,6 +233,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"sessions", n.sessions.Run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
 		part{"ingest", n.ingests.Run},
+		part{"batches", n.watching(n.batches.Run, batches.PrefixBatches, catalog.PrefixMembers)},
 		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, atAPI) }},
 		part{"alerts", answers.Watch},
 		part{"figures", n.figures.Run},

@@ -160,6 +160,7 @@ func (rd *Reading) fault(err error) {
 
 // read is Read while the Reading is awake.
 func (rd *Reading) read(p []byte) (int, error) {
+	rd.r.lastRead.Store(time.Now().UnixNano())
 	for rd.at < rd.end {
 		if rd.in == nil {
 			return 0, fmt.Errorf("read %s: %w: %w", rd.want.Name, ErrNoCopy, rd.failed)

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"holdfast/catalog"
@@ -84,6 +85,7 @@ type server struct {
 	sources             *sources
 	proved              *proved
 	checks              *checks
+	lastRead            atomic.Int64 // when a reader was last given bytes, in nanoseconds since 1970
 }
 
 // finder looks for bytes that nobody asks for.

@@ -61,7 +61,7 @@ type Selection struct {
 	Replica     cluster.ReplicaName      `json:"replica,omitempty"`     // files that it is to hold
 	Files       string                   `json:"files,omitempty"`       // a regular expression for the whole name
 	Job         uint64                   `json:"job,omitempty"`         // that made them
-	Names       int                      `json:"names,omitempty"`       // how many names the list has that comes in parts
+	Names       int                      `json:"names,omitempty"`       // how many the list has
 }
 
 // Limits bound a batch. Zero is no limit.

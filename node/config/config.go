@@ -74,6 +74,7 @@ type Settings struct {
 	Organization *string `toml:"organization"`
 
 	LogSettings
+	BatchSettings
 	PortSettings
 	NoticeSettings
 	OpenIDSettings
@@ -102,6 +103,13 @@ type LogSettings struct {
 	LogFormat   *string `toml:"log-format"`    // "text" or "json", on standard error and in the files
 	LogFileSize *Bytes  `toml:"log-file-size"` // most bytes of one of the files in <data>/log
 	LogFiles    *int    `toml:"log-files"`     // how many of them are kept; 0 = none is written
+}
+
+// BatchSettings are the Settings of what batches take of a node.
+type BatchSettings struct {
+	BatchFiles  *int   `toml:"batch-files"`  // files that programs process here at once
+	BatchPace   *Bytes `toml:"batch-pace"`   // bytes per second that programs read here; 0 = no limit
+	BatchMemory *Bytes `toml:"batch-memory"` // bytes that a program may keep of what it reads
 }
 
 // PortSettings are the Settings of the TCP ports.
@@ -174,6 +182,9 @@ type Limits struct {
 	LogSize     Bytes    // of one log file
 	LogFiles    int      // log files that are kept; 0 = none is written
 	FilesMode   FileMode // of the archive's files
+	BatchFiles  int      // that programs process at once
+	BatchPace   Bytes    // per second, that programs read, 0 = no limit
+	BatchMem    Bytes    // that a program may keep of what it reads
 }
 
 // ErrConfig reports a cluster.toml that cannot be used; the error's text names the line and suggests what was meant.
@@ -371,6 +382,9 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.LogFormat, s.LogFormat)
 		set(&c.Limits.LogSize, s.LogFileSize)
 		set(&c.Limits.LogFiles, s.LogFiles)
+		set(&c.Limits.BatchFiles, s.BatchFiles)
+		set(&c.Limits.BatchPace, s.BatchPace)
+		set(&c.Limits.BatchMem, s.BatchMemory)
 		if s.TrustedProxies != nil {
 			c.proxies = s.TrustedProxies
 		}

@@ -131,6 +131,7 @@ func Defaults() Settings {
 			LogFileSize: new(Bytes(16 << 20)),
 			LogFiles:    new(5),
 		},
+		BatchSettings: BatchSettings{BatchFiles: new(2), BatchPace: new(Bytes(0)), BatchMemory: new(Bytes(64 << 20))},
 		PortSettings: PortSettings{
 			API:            new("127.0.0.1:7481"),
 			Access:         new("127.0.0.1:7482"),
@@ -236,6 +237,7 @@ func unknownKey(path, text string, key toml.Key) string {
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
 		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age", "challenge-share",
+		"batch-files", "batch-pace", "batch-memory",
 		"ledger-every", "crawls", "channels", "lease", "raft-log", "log-level", "log-format",
 		"log-file-size", "log-files", "files-mode", "organization", "local-token", "certificate", "certificate-key",
 		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",

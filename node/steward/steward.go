@@ -100,7 +100,9 @@ func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 // leaderRound does each duty once; the rest is done in the next round.
 func (s *Steward) leaderRound(ctx context.Context, since time.Time) error {
 	lose := func(ctx context.Context) error { return s.loseJobs(ctx, since) }
-	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, s.drawLots, lose, s.partJobs, s.dropJobs,
+	release := func(ctx context.Context) error { return s.releaseBatches(ctx, since) }
+	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, s.drawLots, lose, release, s.partJobs,
+		s.dropJobs,
 		s.keepHistory, s.dropStatistics)
 }
 
@@ -320,12 +322,18 @@ func chunks[T any](all []T, n int) func(func([]T) bool) {
 	}
 }
 
+// contacts returns when each node was heard last.
+func (s *Steward) contacts(since, now time.Time) duty.Contacts {
+	out := duty.Contacts{Since: since, Heard: map[catalog.NodeID]time.Time{s.cfg.Self: now}}
+	for id, silent := range s.cfg.Contacts() {
+		out.Heard[id] = now.Add(-silent)
+	}
+	return out
+}
+
 func (s *Steward) loseJobs(ctx context.Context, since time.Time) error {
 	now := time.Now()
-	contacts := duty.Contacts{Since: since, Heard: map[catalog.NodeID]time.Time{s.cfg.Self: now}}
-	for id, silent := range s.cfg.Contacts() {
-		contacts.Heard[id] = now.Add(-silent)
-	}
+	contacts := s.contacts(since, now)
 	var lost []catalog.JobEnd
 	err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
 		lost, err = duty.LostJobs(v, contacts, now, s.cfg.Lease, LoseMargin)
