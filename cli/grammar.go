@@ -68,6 +68,7 @@ type harvestGrammar struct {
 // archiveGrammar are the commands about what the archive holds, and how that comes there.
 type archiveGrammar struct {
 	File     fileCmd     `cmd:"" help:"Put, get, list, verify and remove the archive's files."`
+	Batch    batchCmd    `cmd:"" help:"Run programs over the archive's files on the nodes that have them, and read the results."`
 	Audit    auditCmd    `cmd:"" help:"Check all copies of the files, and follow the checks."`
 	Ledger   ledgerCmd   `cmd:"" help:"Make ledgers, which prove what a replica holds, and check folders by them without a cluster."`
 	Domain   domainCmd   `cmd:"" help:"Keep domains: their configurations, seed lists, traps and aliases; bring in lists of them."`

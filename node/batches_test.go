@@ -101,21 +101,21 @@ func TestBatchesOfARealCluster(t *testing.T) {
 			return errors.Join(err, errors.New("no verdict yet"))
 		})
 	})
-	propose := func(n running, kind catalog.Kind, body any) {
+	propose := func(n running, actor string, kind catalog.Kind, body any) {
 		t.Helper()
 		eventually(t, string(kind), func() error {
-			r, err := n.raft.Propose(t.Context(), kind, body, string(n.id))
+			r, err := n.raft.Propose(t.Context(), kind, body, actor)
 			if err == nil && r.Refusal != nil {
 				err = r.Refusal
 			}
 			return err
 		})
 	}
-	propose(third, batches.Open, batches.Beginning{ID: "orphan", Program: "checksum", Node: third.id,
+	propose(third, catalog.Local(third.id), batches.Open, batches.Beginning{ID: "orphan", Program: "checksum", Node: third.id,
 		Selection: batches.Selection{Names: 3}})
 	third.halt(t)
-	propose(north, batches.AddNames, batches.Naming{ID: "orphan", Part: 1, Names: names})
-	propose(north, batches.Release, batches.Holder{ID: "orphan", Node: third.id, Term: 1})
+	propose(north, catalog.Local(north.id), batches.AddNames, batches.Naming{ID: "orphan", Part: 1, Names: names})
+	propose(north, string(north.id), batches.Release, batches.Holder{ID: "orphan", Node: third.id, Term: 1})
 	if one := ended(south, "orphan"); one.State != wire.BatchDone || one.Node == "third-1" || one.Progress.Files != 3 {
 		t.Errorf("%+v", one)
 	}
