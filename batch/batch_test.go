@@ -233,6 +233,9 @@ func TestTheDriverStartsAgain(t *testing.T) {
 		}
 		north.files["f-011"] = []byte("content of file 11\n")
 		before := north.opens["f-003"]
+		if err := os.Truncate(filepath.Join(north.dir, "batches", "x", catalog.FileName("f-004").Shard().String()+".out"), 5); err != nil {
+			t.Fatal(err) // it is done again
+		}
 		tr.startAll()
 		tr.wants("x", batches.Done, 12, 0)
 		tr.wantsResult("x", want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -67,7 +68,9 @@ func (one *drive) once(ctx context.Context) error {
 	}
 	end := batches.Ending{ID: one.b.ID, Node: one.d.cfg.Self, Term: one.b.Term, State: batches.Done, Reason: why,
 		Summary: one.progress.now().Summary}
-	if why != "" {
+	if why == "" { // all shards are done: the files that were found in them are those that are selected
+		end.Summary.Selected = end.Summary.Files + end.Summary.Failed
+	} else {
 		end.Summary.Failed = end.Summary.Selected - end.Summary.Files
 	}
 	if end.Summary.Files != end.Summary.Selected || end.Summary.Failed > 0 || why != "" {
@@ -151,21 +154,25 @@ func (one *drive) prepare() (err error) {
 	return one.d.cfg.Disk.MkdirAll(one.dir)
 }
 
-// recall counts a shard whose results are kept from before.
+// recall counts a shard whose results are kept from before. One whose outputs are not all there is done again.
 func (one *drive) recall(s catalog.Shard) (bool, error) {
+	var end int64
 	index, err := openIndex(one.dir, s)
 	if index == nil || err != nil {
 		return false, err
 	}
-	for {
-		e, err := index.next()
-		if err != nil {
-			return false, err
-		}
-		if e == nil {
-			break
-		}
-		one.progress.add(e)
+	if err := index.each(func(e *entry) { end = max(end, e.Offset+e.Length) }); err != nil {
+		return false, err
+	}
+	if info, err := os.Stat(one.resultsPath(s)); end > 0 && (err != nil || info.Size() < end) {
+		one.d.cfg.Log.Warn("kept results of a batch are not whole, and are made again", "batch", one.b.ID, "shard", s)
+		return false, nil
+	}
+	if index, err = openIndex(one.dir, s); err == nil {
+		err = index.each(one.progress.add)
+	}
+	if err != nil {
+		return false, err
 	}
 	one.progress.shard()
 	return true, nil

@@ -67,6 +67,17 @@ func (x *index) next() (*entry, error) {
 	return &e, nil
 }
 
+// each gives the rest of the entries.
+func (x *index) each(take func(*entry)) error {
+	for {
+		e, err := x.next()
+		if e == nil || err != nil {
+			return err
+		}
+		take(e)
+	}
+}
+
 func (x *index) fill() error {
 	file, err := os.Open(x.path)
 	if err != nil {
