@@ -218,8 +218,8 @@ func batchTable(a *app, all []wire.Batch) error {
 		rows[i] = table.Row{b.ID, b.Program, b.State, cmp.Or(b.Node, "-"), when(b.Begun), when(b.Ended), files, failed,
 			read, output}
 	}
-	return a.table(table.Row{"Batch", "Program", "State", "Node", "Began", "Ended", "Files", "Failed", "Read", "Result"},
-		rows)
+	head := table.Row{"Batch", "Program", "State", "Node", "Began", "Ended", "Files", "Failed", "Read", "Result"}
+	return a.table(head, rows)
 }
 
 type batchListCmd struct {
