@@ -96,7 +96,6 @@ func (one *drive) all(ctx context.Context) error {
 	if _, _, err := one.d.cfg.Programs.Find(one.b.Program, one.b.Parameters); err != nil {
 		return err
 	}
-	one.progress.detail("")
 	if err := one.prepare(); err != nil {
 		return err
 	}
@@ -188,11 +187,7 @@ func pieces[T any](ctx context.Context, one *drive, items []T, from func(T) (*pi
 	var under sync.WaitGroup
 	var mu sync.Mutex
 	for _, item := range items {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
+		if !enter(ctx, slots) {
 			break
 		}
 		under.Go(func() {

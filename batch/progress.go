@@ -31,7 +31,7 @@ func newTally() *tally { return &tally{shares: map[catalog.NodeID]*batches.Share
 func (t *tally) begin(files int64, shards int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.sum = Progress{Summary: batches.Summary{Selected: files}, Shards: shards}
+	t.sum = Progress{Summary: batches.Summary{Selected: files}, Shards: shards, Detail: t.sum.Detail}
 	t.shares = map[catalog.NodeID]*batches.Share{}
 }
 
@@ -65,10 +65,12 @@ func (t *tally) add(e *entry) {
 	share.Bytes += e.Size
 }
 
+// shard counts a shard that is done: nothing is waited for.
 func (t *tally) shard() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sum.ShardsDone++
+	t.sum.Detail = ""
 }
 
 // left returns how many bytes the result may still get; negative: any number.

@@ -122,11 +122,7 @@ func (w *worker) work(ctx context.Context, from catalog.NodeID, t task, emit fun
 	var all sync.WaitGroup
 	var one sync.Mutex
 	for _, name := range t.Files {
-		select {
-		case w.slots <- struct{}{}:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
+		if !enter(ctx, w.slots) {
 			break
 		}
 		all.Go(func() {
@@ -146,6 +142,19 @@ func (w *worker) work(ctx context.Context, from catalog.NodeID, t task, emit fun
 	}
 	all.Wait()
 	return context.Cause(ctx)
+}
+
+// enter takes a slot, unless ctx has ended: then it takes none and returns false.
+func enter(ctx context.Context, slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		if ctx.Err() == nil {
+			return true
+		}
+		<-slots
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // file processes one file.
