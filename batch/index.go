@@ -106,6 +106,9 @@ func (x *index) fill() error {
 
 // give gives the output of an entry, and an error if it is not what was kept.
 func (x *index) give(e *entry, emit func(outcome, io.Reader) error) error {
+	if e.Length == 0 {
+		return emit(outcome{File: e.Name}, strings.NewReader(""))
+	}
 	file, err := os.Open(x.out)
 	if err != nil {
 		return err

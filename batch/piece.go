@@ -79,6 +79,9 @@ func (one *drive) resultsPath(s catalog.Shard) string {
 // process has the open files processed by the nearest nodes that have them. What is open when it returns has no good
 // copy now, or its nodes do not answer.
 func (p *piece) process(ctx context.Context) (err error) {
+	if len(p.open) == 0 {
+		return nil
+	}
 	out, err := p.d.cfg.Disk.Open(p.resultsPath(p.shard))
 	if err != nil {
 		return err
@@ -270,12 +273,14 @@ func (p *piece) give(all bool) {
 
 // keep puts the results of the shard on stable storage. Its index comes last: a shard with an index is done.
 func (p *piece) keep() error {
-	out, err := p.d.cfg.Disk.Open(p.resultsPath(p.shard))
-	if err == nil {
-		err = errors.Join(out.Sync(), out.Close())
-	}
-	if err != nil {
-		return err
+	if p.size > 0 {
+		out, err := p.d.cfg.Disk.Open(p.resultsPath(p.shard))
+		if err == nil {
+			err = errors.Join(out.Sync(), out.Close())
+		}
+		if err != nil {
+			return err
+		}
 	}
 	slices.SortFunc(p.done, func(a, b entry) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	return p.d.cfg.Disk.WriteFile(indexPath(p.dir, p.shard), func(w io.Writer) error {
