@@ -39,6 +39,9 @@ func defined(name string) map[string]any {
 		Seeds: []wire.List{{Name: "main", Items: 1, Version: 2, Changed: at}}}
 	address := wire.NoticeAddress{Name: name, Way: "mail", To: name, NoticeFilter: wire.NoticeFilter{Kinds: []string{"disk-low"}, Least: "bad", Collection: name, Place: name},
 		Language: "da", When: "daily", Hour: "07:30", Zone: "Europe/Copenhagen", Version: 2, Told: 41, Lost: 2, Waiting: 3, Undelivered: at, Reason: name}
+	batch := wire.Batch{ID: "b1", Program: name, Parameters: map[string]string{name: name}, Collections: []string{name}, Replica: name, Files: name, Job: 7, Names: 3, By: name,
+		State: wire.BatchRunning, Reason: name, Node: name, Opened: at, Progress: &wire.BatchProgress{Selected: 9, Files: 4, Failed: 1, Bytes: 5_000_000,
+			Failures: []wire.BatchFailure{{Name: name, Reason: name}}, Nodes: []wire.BatchShare{{Node: name, Files: 4}}, Detail: name}}
 	ingest := wire.Ingest{ID: "i1", Collection: name, Node: name, By: name, Size: 5_000_000, State: wire.IngestRunning, Reason: name, Began: at, Lines: 9, Read: 1_000_000, Made: 4, Known: 3, Bad: 2}
 	return map[string]any{
 		"/templates": wire.Page[wire.Template]{Items: []wire.Template{template}}, "/templates/default": template, "/templates/default/versions": versions,
@@ -86,6 +89,8 @@ func defined(name string) map[string]any {
 		"POST /users":               wire.Invitation{Person: wire.Person{ID: "p1", Name: name}, Expires: wake, Text: "secret-text", URL: "https://archive.test/invitation?text=x"},
 		"POST /users/p1/invitation": wire.Invitation{Person: wire.Person{ID: "p1", Name: name}, Expires: wake, Text: "secret-text"},
 		"POST /users/p1/disable":    wire.Person{}, "POST /users/p1/enable": wire.Person{}, "POST /grants": wire.Grant{}, "POST /grants/1/end": wire.Grant{}, "POST /users/p1/identities/00ff/unlink": wire.Person{},
+		"/batch-programs": wire.Page[wire.BatchProgram]{Items: []wire.BatchProgram{{Name: "checksum", Help: name}}}, "/batches/b1": batch,
+		"POST /batches": batch, "POST /batches/b1/wish": batch,
 		"POST /audits": wire.Audit{ID: "a2"}, "POST /audits/a1/wish": wire.Audit{},
 		"POST /files/12-a.warc.gz/verify": wire.Page[wire.Verification]{Items: []wire.Verification{{Replica: name, State: "ok"},
 			{Replica: name, State: "corrupt", Detail: name}, {Replica: name, State: "unreachable"}, {Replica: name, State: "missing"}}},
@@ -236,6 +241,11 @@ func tries(name string) []tried {
 			[]string{"version", "2", "to", "new@example.org", "kinds", "disk-low", "least", "look", "collection", "", "place", "", "language", "en", "when", "at-once", "hour", "", "zone", "", "cleared", "yes"}},
 		{"/notices/ops/remove", `DELETE /notice-addresses/ops `, []string{"confirm", name}},
 		{"/notices/ops/test", `POST /notice-addresses/ops/test `, nil},
+		{"/new/batch", `POST /batches {"program":"checksum","parameters":{"algorithm":"md5"},"collections":["c"],"replica":"north","files":"a.*","job":7,"names":["x.warc"]}`,
+			[]string{"program", "checksum", "parameters", "algorithm=md5", "collection", "c", "replica", "north", "files", "a.*", "job", "7", "names", "x.warc"}},
+		{"/batches/b1/pause", `POST /batches/b1/wish {"wish":"pause","reason":"why"}`, []string{"reason", "why"}},
+		{"/batches/b1/resume", `POST /batches/b1/wish {"wish":"run"}`, nil},
+		{"/batches/b1/stop", `POST /batches/b1/wish {"wish":"stop","reason":"why"}`, []string{"reason", "why"}},
 		{"/new/audit", `POST /audits {"replica":"north"}`, []string{"replica", "north"}},
 		{"/audits/a1/pause", `POST /audits/a1/wish {"wish":"pause"}`, nil},
 		{"/audits/a1/resume", `POST /audits/a1/wish {"wish":"run"}`, nil},

@@ -356,7 +356,7 @@ func TestRoles(t *testing.T) {
 		for _, p := range table() {
 			may := includes(role, p.role)
 			path := strings.NewReplacer("/jobs/{id}/crawl", "/jobs/15/crawl", "/jobs/{id}/uris", "/jobs/15/uris", "/jobs/{id}/explain", "/jobs/15/explain", "/jobs/{id}/log", "/jobs/15/log",
-				"/jobs/{id}/report", "/jobs/15/report", "/jobs/{id}/checkpoints", "/jobs/15/checkpoints", "/jobs/{id}", "/jobs/12", "{number}", "3", "/ingests/{id}", "/ingests/i1", "/domains/{name}", "/domains/example.org",
+				"/jobs/{id}/report", "/jobs/15/report", "/jobs/{id}/checkpoints", "/jobs/15/checkpoints", "/jobs/{id}", "/jobs/12", "{number}", "3", "/ingests/{id}", "/ingests/i1", "/batches/{id}", "/batches/b1", "/domains/{name}", "/domains/example.org",
 				"{part}", "main", "/templates/{name}", "/templates/default", "/schedules/{name}", "/schedules/evenings", "/traps/{name}", "/traps/calendars", "/nodes/{name}", "/nodes/north-1",
 				"{name}", "12-a.warc.gz", "{id}", "p1").Replace(p.path)
 			s.api.queries()

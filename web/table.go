@@ -64,6 +64,8 @@ func table() []page {
 			showCheckpoints},
 		{"/files", "web.files", archive, wire.RoleReader, "files", in, showFiles},
 		{"/files/{name}", "web.file", archive, wire.RoleReader, "file", aside, showFile},
+		{"/batches", "web.batches", archive, wire.RoleReader, "batches", in, showBatches},
+		{"/batches/{id}", "web.batch", archive, wire.RoleReader, "batch", aside, showBatch},
 		{"/replicas", "web.replicas", copies, wire.RoleReader, "replicas", in, showReplicas},
 		{"/copies", "web.copies", copies, wire.RoleReader, "copies", in, showCopies},
 		{"/collections", "web.collections", copies, wire.RoleReader, "collections", in, showCollections},
