@@ -230,6 +230,30 @@ func TestADriverWithoutRoom(t *testing.T) {
 	})
 }
 
+// A node that does not know what is agreed removes no results.
+func TestResultsAreNotRemovedTooSoon(t *testing.T) {
+	in(t, func(t *testing.T, tr *trial) {
+		north := tr.nodes["north-1"]
+		old := filepath.Join(north.dir, "batches", "old")
+		if err := os.MkdirAll(old, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		tr.lagging = errors.New("no quorum")
+		north.start()
+		time.Sleep(time.Minute)
+		if _, err := os.Stat(old); err != nil {
+			t.Errorf("they are gone: %v", err)
+		}
+		tr.mu.Lock()
+		tr.lagging = nil
+		tr.mu.Unlock()
+		time.Sleep(time.Minute)
+		if _, err := os.Stat(old); !os.IsNotExist(err) {
+			t.Errorf("they are kept for ever: %v", err)
+		}
+	})
+}
+
 // FuzzReceive reads what another node sends: whatever it is, an outcome is bounded.
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte(`{"file":"a","bytes":3}` + "\nabc"))

@@ -3,8 +3,10 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,31 +58,38 @@ func (d *driver) Run(ctx context.Context, changed <-chan struct{}) error {
 
 // round begins to drive what is this node's, and ceases to drive what is not any more.
 func (d *driver) round(ctx context.Context) error {
-	var all []batches.Batch
-	err := d.cfg.Catalog.View(func(v catalog.View) (err error) {
-		all, err = catalog.BatchesIn(v).Batches()
-		return err
-	})
+	all, kept, err := d.own()
 	if err != nil {
 		return err
 	}
-	own, kept := map[string]uint64{}, map[string]bool{}
-	for i := range all {
-		b := &all[i]
-		if b.Node != d.cfg.Self {
-			continue
-		}
-		if kept[b.ID] = true; b.State == batches.Running {
-			own[b.ID] = b.Term
+	running := map[string]uint64{}
+	for _, b := range all {
+		if b.State == batches.Running {
+			running[b.ID] = b.Term
 		}
 	}
-	d.stop(func(one *drive) bool { term, ok := own[one.b.ID]; return !ok || term != one.b.Term })
-	for i := range all {
-		if _, ok := own[all[i].ID]; ok {
-			d.start(ctx, all[i])
+	d.stop(func(one *drive) bool { term, ok := running[one.b.ID]; return !ok || term != one.b.Term })
+	for _, b := range all {
+		if b.State == batches.Running {
+			d.start(ctx, b)
 		}
 	}
-	return errors.Join(d.clean(kept), d.claim(ctx))
+	return errors.Join(d.clean(ctx, kept), d.claim(ctx))
+}
+
+// own returns the batches that this node drives, or drove to their end, and their ids.
+func (d *driver) own() (out []batches.Batch, ids map[string]bool, err error) {
+	ids = map[string]bool{}
+	err = d.cfg.Catalog.View(func(v catalog.View) error {
+		all, err := catalog.BatchesIn(v).Batches()
+		for _, b := range all {
+			if b.Node == d.cfg.Self {
+				out, ids[b.ID] = append(out, b), true
+			}
+		}
+		return err
+	})
+	return out, ids, err
 }
 
 // start drives a batch in the background, unless it is driven already.
@@ -142,12 +151,9 @@ func (d *driver) claim(ctx context.Context) error {
 
 func (d *driver) folder(id string) string { return filepath.Join(d.cfg.Dir, id) }
 
-// clean removes the results of batches that are another node's, or are not kept any more.
-func (d *driver) clean(kept map[string]bool) error {
-	there, err := os.ReadDir(d.cfg.Dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+// clean removes the results of batches that are another node's, or are not kept any more. Before anything is removed,
+// this node learns what is agreed: one that has just lost its state knows of no batch.
+func (d *driver) clean(ctx context.Context, kept map[string]bool) error {
 	d.mu.Lock()
 	for id := range d.past {
 		if !kept[id] {
@@ -155,6 +161,20 @@ func (d *driver) clean(kept map[string]bool) error {
 		}
 	}
 	d.mu.Unlock()
+	there, err := os.ReadDir(d.cfg.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	there = slices.DeleteFunc(there, func(e os.DirEntry) bool { return kept[e.Name()] })
+	if err != nil || len(there) == 0 {
+		return err
+	}
+	if err := d.cfg.Catalog.Linear(ctx); err != nil {
+		return fmt.Errorf("before results are removed: %w", err)
+	}
+	if _, kept, err = d.own(); err != nil {
+		return err
+	}
 	for _, e := range there {
 		if !kept[e.Name()] {
 			err = errors.Join(err, d.cfg.Disk.RemoveAll(filepath.Join(d.cfg.Dir, e.Name())))

@@ -33,6 +33,8 @@ type trial struct {
 	tx    memory.Tx
 	index uint64
 	nodes map[string]*fake
+
+	lagging error // what Linear says
 }
 
 // fake is a node of a trial.
@@ -133,7 +135,11 @@ func (tr *trial) View(see func(catalog.View) error) error {
 	return see(catalog.NewView(&tr.tx))
 }
 
-func (tr *trial) Linear(context.Context) error { return nil }
+func (tr *trial) Linear(context.Context) error {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.lagging
+}
 
 func (tr *trial) Propose(_ context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
 	return tr.apply(kind, body, actor)
