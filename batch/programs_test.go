@@ -206,7 +206,10 @@ func FuzzWords(f *testing.F) {
 			return
 		}
 		one := page{Words: map[string]int{}}
-		file := written(t, response("http://example.org/", kind, "", text))
+		block := "HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n" + string(text)
+		file := []byte(fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"+
+			"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\nContent-Type: application/http\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+			len(block), block))
 		p, values, err := Programs(tools()).Find("words", nil)
 		if err != nil {
 			t.Fatal(err)
