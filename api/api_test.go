@@ -277,7 +277,7 @@ func TestNodesReplicasAndTrailAreShown(t *testing.T) {
 		t.Errorf("%v %+v", err, token)
 	}
 	var acts []string
-	for e, err := range c.Trail(t.Context()) {
+	for e, err := range c.Trail().All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

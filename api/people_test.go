@@ -74,7 +74,7 @@ func TestPeopleComeInByInvitation(t *testing.T) {
 		t.Errorf("%+v %v", open, err)
 	}
 	who := map[string]bool{}
-	for e, err := range anna.Trail(ctx) {
+	for e, err := range anna.Trail().All(ctx) {
 		if err != nil {
 			t.Fatal(err)
 		}

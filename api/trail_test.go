@@ -32,7 +32,7 @@ func TestTheTrailIsListedByWhatWasDone(t *testing.T) {
 	found := func(q client.EventQuery) string {
 		t.Helper()
 		var got []string
-		for e, err := range c.FindEvents(t.Context(), q) {
+		for e, err := range c.Trail().Find(t.Context(), q) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestTheTrailIsListedByWhatWasDone(t *testing.T) {
 		}
 	}
 	var all, pages []string
-	for e, err := range c.Trail(t.Context()) {
+	for e, err := range c.Trail().All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

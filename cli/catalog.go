@@ -58,7 +58,7 @@ func (catalogCheckCmd) Run(a *app) error {
 func (r *catalogReport) trail(ctx context.Context, c *client.Client) error {
 	var previous catalog.Digest
 	broken := false
-	for e, err := range c.Trail(ctx) {
+	for e, err := range c.Trail().All(ctx) {
 		if err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (c catalogTrailCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return stream(a, most(c.Limit, archive.FindEvents(ctx, q)), func(w io.Writer, e wire.Event) error {
+		return stream(a, most(c.Limit, archive.Trail().Find(ctx, q)), func(w io.Writer, e wire.Event) error {
 			return showEvent(w, known.show(e))
 		})
 	})

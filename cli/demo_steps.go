@@ -190,7 +190,7 @@ func flip(path string, at int64) error {
 // verdict returns the audit trail's text about the vote on a copy of the file, "" before there is one.
 func (t *trial) verdict(ctx context.Context, archive *client.Client, name string) (string, error) {
 	last := ""
-	for e, err := range archive.Trail(ctx) {
+	for e, err := range archive.Trail().All(ctx) {
 		if err != nil {
 			return "", err
 		}

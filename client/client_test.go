@@ -97,7 +97,7 @@ func TestPages(t *testing.T) {
 			return len(p.Items), p.Next, p.Total, err
 		},
 		"/api/v1/trail?act=file.remove&after=c&limit=5&sort=newest": func() (int, string, *int64, error) {
-			p, err := c.EventPage(ctx, EventQuery{Newest: true, Act: "file.remove"}, at)
+			p, err := c.Trail().Page(ctx, EventQuery{Newest: true, Act: "file.remove"}, at)
 			return len(p.Items), p.Next, p.Total, err
 		},
 	} {

@@ -54,9 +54,9 @@ func (a Audits) Page(ctx context.Context, state, replica string, at Place) (wire
 	return page[wire.Audit](ctx, a.c, asked(map[string]string{"state": state, "replica": replica}), at, "audits")
 }
 
-// EventPage returns one page of the events of the audit trail that are asked for.
-func (c *Client) EventPage(ctx context.Context, q EventQuery, at Place) (wire.Page[wire.Event], error) {
-	return page[wire.Event](ctx, c, q.values(), at, "trail")
+// Page returns one page of the events of the audit trail that are asked for.
+func (t Trail) Page(ctx context.Context, q EventQuery, at Place) (wire.Page[wire.Event], error) {
+	return page[wire.Event](ctx, t.c, q.values(), at, "trail")
 }
 
 // Page returns one page of the harvests that are asked for.

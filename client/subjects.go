@@ -73,9 +73,15 @@ func (c *Client) RaiseLevel(ctx context.Context, level int) (wire.Level, error) 
 	return send[wire.Level](ctx, c, http.MethodPut, wire.LevelRequest{Level: level}, "cluster", "level")
 }
 
-// Trail yields the audit trail, oldest first.
-func (c *Client) Trail(ctx context.Context) iter.Seq2[wire.Event, error] {
-	return c.FindEvents(ctx, EventQuery{})
+// Trail is the audit trail of decisions.
+type Trail struct{ c *Client }
+
+// Trail returns what concerns the audit trail.
+func (c *Client) Trail() Trail { return Trail{c} }
+
+// All yields all events, oldest first.
+func (t Trail) All(ctx context.Context) iter.Seq2[wire.Event, error] {
+	return t.Find(ctx, EventQuery{})
 }
 
 // EventQuery says which events of the audit trail are listed; what is empty counts for nothing.
@@ -87,13 +93,13 @@ type EventQuery struct {
 	From, Until time.Time // done at From or later, and before Until
 }
 
-// FindEvents yields the events of the audit trail that are asked for.
-func (c *Client) FindEvents(ctx context.Context, q EventQuery) iter.Seq2[wire.Event, error] {
+// Find yields the events of the audit trail that are asked for.
+func (t Trail) Find(ctx context.Context, q EventQuery) iter.Seq2[wire.Event, error] {
 	query := q.values()
 	if !q.Newest {
 		query.Set("limit", strconv.Itoa(wire.MaxPage)) // who reads from the start on wants all
 	}
-	return all[wire.Event](ctx, c, query, "trail")
+	return all[wire.Event](ctx, t.c, query, "trail")
 }
 
 func (q EventQuery) values() url.Values {

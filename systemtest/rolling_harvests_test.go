@@ -130,7 +130,7 @@ func (u *upgrade) agreed(node string) (all []string, err error) {
 		all = append(all, what+" "+string(text))
 		return errors.Join(err, bad)
 	}
-	for one, err := range archive.Trail(ctx) {
+	for one, err := range archive.Trail().All(ctx) {
 		if err := say("event", one, err); err != nil {
 			return nil, err
 		}

@@ -98,7 +98,9 @@ func showTrail(ctx context.Context, v *visit) (any, error) {
 	out := &listed[wire.Event]{}
 	q := client.EventQuery{Newest: true, Actor: v.query.Get("actor"), Act: v.query.Get("act"),
 		Subject: v.query.Get("subject")}
-	v.ask(ctx, "web.trail", soon, func(ctx context.Context) error { return out.set(v.api.EventPage(ctx, q, v.at())) })
+	v.ask(ctx, "web.trail", soon, func(ctx context.Context) error {
+		return out.set(v.api.Trail().Page(ctx, q, v.at()))
+	})
 	v.wait()
 	return out, nil
 }

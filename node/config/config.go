@@ -62,11 +62,9 @@ type Settings struct {
 	AuditPace  *Bytes    `toml:"audit-pace"`
 	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
 	AuditSettings
-	// how often each replica with bytes makes a ledger; 0 = only when asked for
-	LedgerEvery *Duration `toml:"ledger-every"`
-	Crawls      *int      `toml:"crawls"`   // jobs crawled at once; 0 = this node crawls nothing
-	Channels    []string  `toml:"channels"` // of harvests, whose jobs this node takes
-	Lease       *Duration `toml:"lease"`    // how long a job continues without contact to a leader
+	Crawls   *int      `toml:"crawls"`   // jobs crawled at once; 0 = this node crawls nothing
+	Channels []string  `toml:"channels"` // of harvests, whose jobs this node takes
+	Lease    *Duration `toml:"lease"`    // how long a job continues without contact to a leader
 	// of decisions kept for members that were away; beyond, they get the whole state
 	RaftLog   *Bytes    `toml:"raft-log"`
 	FilesMode *FileMode `toml:"files-mode"` // permissions of the archive's files, in octal
@@ -95,6 +93,8 @@ type AuditSettings struct {
 	AuditAge *Duration `toml:"audit-age"`
 	// share of the copies that a node examines, of which it challenges the nodes after each draw; 0 = only when asked
 	Challenges *float64 `toml:"challenge-share"`
+	// how often each replica with bytes makes a ledger; 0 = only when asked for
+	LedgerEvery *Duration `toml:"ledger-every"`
 }
 
 // LogSettings are the Settings of a node's log.
