@@ -33,9 +33,11 @@ const (
 const (
 	lookEvery  = time.Minute      // at whether a ledger is due
 	againAfter = 10 * time.Minute // a ledger could not be made
-	pollEvery  = 300 * time.Millisecond
-	signLimit  = 10 * time.Minute // for a node that compares
-	askLimit   = 30 * time.Second
+	// when another ledger is made after one that no node at another place has signed, though there are some
+	unsignedAgain = time.Hour
+	pollEvery     = 300 * time.Millisecond
+	signLimit     = 10 * time.Minute // for a node that compares
+	askLimit      = 30 * time.Second
 )
 
 // Agreement is the agreed state, and how to propose changes of it.
@@ -57,6 +59,7 @@ type Config struct {
 	Replica   catalog.ReplicaName
 	Key       ed25519.PrivateKey // the node's own
 	Every     time.Duration      // 0: ledgers are made only when somebody asks
+	First     time.Duration      // that this node runs before it makes the replica's first one
 	Dir       string             // of the node's own, for what is being made
 	Disk      disk.Disk
 	Agreement Agreement
@@ -73,6 +76,7 @@ type Ledgers struct {
 	cfg  Config
 	wake chan string // who asks for a ledger
 
+	opened time.Time
 	mu     sync.Mutex
 	state  api.LedgerMaking
 	page   *building // the page that is being made here, or was last
@@ -84,7 +88,7 @@ func New(cfg Config) (*Ledgers, error) {
 	if err := cfg.Disk.RemoveAll(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("clean %s: %w", cfg.Dir, err)
 	}
-	return &Ledgers{cfg: cfg, wake: make(chan string, 1),
+	return &Ledgers{cfg: cfg, wake: make(chan string, 1), opened: cfg.Now(),
 		state: api.LedgerMaking{Node: string(cfg.Self), Replica: string(cfg.Replica), State: Idle}}, nil
 }
 
@@ -218,8 +222,15 @@ func (l *Ledgers) due() (due bool, err error) {
 	alive, now := l.cfg.Alive(), l.cfg.Now()
 	err = l.cfg.Agreement.View(func(v catalog.View) error {
 		newest, err := v.NewestLedger(l.cfg.Replica)
-		if err != nil || newest.Serial > 0 && now.Sub(newest.Recorded.Std()) < l.cfg.Every {
+		if err != nil || newest.Serial == 0 && now.Sub(l.opened) < l.cfg.First {
 			return err
+		}
+		every := l.cfg.Every
+		if len(newest.Signed) == 0 && len(newest.Unsigned) > 0 { // such as while shards moved
+			every = min(every, unsignedAgain)
+		}
+		if newest.Serial > 0 && now.Sub(newest.Recorded.Std()) < every {
+			return nil
 		}
 		holders, err := holdersOf(v, l.cfg.Replica)
 		if err != nil {

@@ -297,4 +297,38 @@ func TestWhenALedgerIsDue(t *testing.T) {
 	if after := due(); len(after) != 2 {
 		t.Errorf("a day later: %v", after)
 	}
+	for _, n := range w.nodes {
+		n.cfg.First = time.Hour
+		n.opened = w.clock().Std()
+	}
+	if after := due(); len(after) != 1 || after[0] != got[0] {
+		t.Errorf("of a replica that has none, by nodes that have just started: %v", after)
+	}
+	w.now += catalog.Time(time.Hour / time.Millisecond)
+	if after := due(); len(after) != 2 {
+		t.Errorf("an hour after the start: %v", after)
+	}
+}
+
+// TestALedgerThatNobodySignedIsMadeAgain is about a ledger that all nodes at other places refused to sign.
+func TestALedgerThatNobodySignedIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	w.add("a", "x")
+	maker := ""
+	for _, name := range []string{"north-1", "north-2"} {
+		if is, err := w.nodes[name].due(); err == nil && is {
+			maker = name
+		}
+	}
+	w.dead[idOf("south-1")], w.dead[idOf("sums-1")] = true, true
+	if made, err := w.nodes[maker].make(t.Context(), ""); err != nil || len(made.Signed) > 0 || len(made.Unsigned) == 0 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if is, err := w.nodes[maker].due(); err != nil || is {
+		t.Errorf("at once: %v, %v", is, err)
+	}
+	w.now += catalog.Time(61 * time.Minute / time.Millisecond)
+	if is, err := w.nodes[maker].due(); err != nil || !is {
+		t.Errorf("an hour later: %v, %v", is, err)
+	}
 }
