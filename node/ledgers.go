@@ -34,7 +34,8 @@ func openLedgers(n *Node) (err error) {
 		}}
 	n.ledgers, err = ledgers.New(ledgers.Config{Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name),
 		Key:   id.Key,
-		Every: time.Duration(n.cfg.Limits.LedgerEvery), First: time.Hour, Dir: filepath.Join(n.cfg.Data, "ledgers"), Disk: n.disk,
+		Every: time.Duration(n.cfg.Limits.LedgerEvery), First: time.Hour,
+		Dir: filepath.Join(n.cfg.Data, "ledgers"), Disk: n.disk,
 		Agreement: n.agreed(), Bytes: bytes, Call: carrier{n.peer}, Ask: n.warrants.Caller(carrier{n.peer}),
 		Alive: n.alive, Now: n.clocks.Now, Log: n.log.With("room", "ledgers")})
 	return err
