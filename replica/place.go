@@ -89,6 +89,7 @@ func (s *Store) vouch(sh *shard, h Held) error {
 	}
 	s.loose.drop(h.Name)
 	s.missing.drop(h.Name)
+	s.fresh.add(h.Name, time.Now())
 	s.cfg.Kept(h.Name)
 	return nil
 }

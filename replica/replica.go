@@ -132,6 +132,7 @@ type Replica struct {
 	*server
 	*finder
 	Disks *Disks // of this node
+	back  *backReader
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil except on a node of a checksum replica, which
@@ -171,7 +172,7 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 			pace: pace},
 		finder: &finder{agreed: agreed, holdings: kept, entries: own, releases: free, duties: duties, pulls: pulls,
 			pace: pace}}
-	r.Disks = newDisks(r)
+	r.Disks, r.back = newDisks(r), &backReader{findings: found, own: serves.Checksum, pace: pace}
 	return r, nil
 }
 
@@ -182,7 +183,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
 		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run,
-		r.compare, r.Disks.run,
+		r.compare, r.Disks.run, r.back.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

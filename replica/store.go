@@ -25,6 +25,7 @@ type StoreConfig struct {
 	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
 	// <data>/roots: list of the roots used so far, by which one that is not mounted is noticed; none if empty
 	Known string
+	Fresh string // <data>/fresh: copies that have not been read back since they came; in memory alone if empty
 	Asked string // <data>/disks.json: an operator's wishes for the roots; none if empty
 
 	Kept func(catalog.FileName) // called with each file that is kept from now on; must not block or call the store
@@ -42,6 +43,7 @@ type Store struct {
 	*outgoing
 	shards places
 	left   *leavings
+	fresh  *freshCopies
 
 	loose   noted // in a shard's folder without a line in its manifest
 	missing noted // with a line, without the file
@@ -115,6 +117,11 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 	}
 	m := &media{cfg: cfg, disk: d, log: log, open: openBytes}
 	s := &Store{media: m, mounts: &mounts{media: m, free: d.Free}, outgoing: &outgoing{media: m}}
+	fresh, err := openFresh(cfg.Fresh, d)
+	if err != nil {
+		log.Warn("copies that came lately are not read back, but by the audits", "err", err)
+	}
+	s.fresh = fresh
 	s.blocks.New = func() any { b := make([]byte, blockSize); return &b }
 	for _, dir := range []string{cfg.Incoming, cfg.Outbox, cfg.Quarantine} {
 		if err := d.MkdirAll(dir); err != nil {
