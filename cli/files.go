@@ -22,6 +22,7 @@ import (
 type fileCmd struct {
 	Put     filePutCmd     `cmd:"" help:"Put files into the archive."`
 	Get     fileGetCmd     `cmd:"" help:"Download a file, and verify it."`
+	Record  fileRecordCmd  `cmd:"" help:"Print one record of a WARC or ARC file of the archive."`
 	List    fileListCmd    `cmd:"" help:"List files by name, collection, job, state or replica."`
 	Show    fileShowCmd    `cmd:"" help:"Show a file and its copies."`
 	Copies  fileCopiesCmd  `cmd:"" help:"List the copies that are owed, disputed, corrupt or missing."`

@@ -191,28 +191,7 @@ func (c *warcCatCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	from := record.Block
-	switch {
-	case c.Payload:
-		from, err = record.Payload()
-	case c.Content:
-		var content io.ReadCloser
-		if content, err = record.Content(); err == nil {
-			defer content.Close()
-			from = content
-		}
-	case !c.Block:
-		fmt.Fprintf(a.stdout, "WARC/%s\r\n", record.Version)
-		for _, field := range record.Header {
-			fmt.Fprintf(a.stdout, "%s: %s\r\n", field.Name, field.Value)
-		}
-		fmt.Fprint(a.stdout, "\r\n")
-	}
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(a.stdout, from)
-	return err
+	return writeRecord(a.stdout, record, c.Block, c.Payload, c.Content)
 }
 
 type warcConvertCmd struct {
