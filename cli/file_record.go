@@ -28,9 +28,9 @@ type fileRecordCmd struct {
 const exitTimedOut = 75
 
 func (fileRecordCmd) Help() string {
-	return "Only the record's bytes are sent, from a verified copy. The record is read as a whole before a byte of it\n" +
-		"is printed, with its checksums; where its own digest does not match, this is said, and it is printed all\n" +
-		"the same. " +
+	return "Only the record's bytes are sent, from a verified copy. The record is read as a whole before a byte of\n" +
+		"it is printed, with its checksums; where its own digest does not match, this is said, and it is\n" +
+		"printed all the same. " +
 		"When no copy can be read now, the command ends with 69."
 }
 

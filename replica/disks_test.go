@@ -380,3 +380,21 @@ func TestAnEmptiedDiskHasNothingLeft(t *testing.T) {
 		t.Error("what was set aside has changed on the way")
 	}
 }
+
+// TestCopiesLeaveRoomForTheOutbox compares the room for copies on the outbox's disk and on another.
+func TestCopiesLeaveRoomForTheOutbox(t *testing.T) {
+	t.Parallel()
+	cfg := storeConfig(t.TempDir())
+	cfg.Reserve = 100
+	s := openStore(t, cfg, disk.New())
+	for total, want := range map[uint64]int64{10_000: 1000 - 100 - 200, 1 << 50: 1000 - 100 - outboxMost} {
+		s.free = func(string) (uint64, uint64, error) { return 1000, total, nil }
+		if room, err := s.room(s.roots[0]); err != nil || room != want {
+			t.Errorf("on a disk of %d: room for %d, %v, want %d", total, room, err, want)
+		}
+	}
+	s.roots[0].besideOutbox = false
+	if room, err := s.room(s.roots[0]); err != nil || room != 900 {
+		t.Errorf("on another disk: room for %d, %v", room, err)
+	}
+}

@@ -80,6 +80,7 @@ type outgoing struct {
 type root struct {
 	path, incoming, quarantine string
 	mark                       string // by which the disk is known
+	besideOutbox               bool   // it is on the outbox's disk
 	draining                   atomic.Bool
 
 	mu       sync.Mutex
@@ -145,6 +146,10 @@ func (s *mounts) openRoot(path string) (*root, error) {
 		return nil, err
 	}
 	r := &root{path: path}
+	var err error
+	if r.besideOutbox, err = sameDisk(path, s.cfg.Outbox); err != nil {
+		return nil, err
+	}
 	for _, f := range []struct {
 		folder *string
 		given  string
@@ -267,15 +272,27 @@ func (s *Store) Shards() []catalog.Shard {
 	return used
 }
 
+// room returns the bytes that copies may still take on the root. On the outbox's disk they leave a share beyond the
+// reserve to what enters the archive here: a node whose disk copies have filled could neither crawl nor take a file.
 func (s *mounts) room(r *root) (int64, error) {
-	free, _, err := s.free(r.path)
+	free, total, err := s.free(r.path)
 	if err != nil {
 		return 0, err
 	}
+	room := int64(free) - s.cfg.Reserve
+	if r.besideOutbox && s.cfg.Reserve > 0 {
+		room -= min(int64(total)/outboxPart, outboxMost)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return int64(free) - s.cfg.Reserve - r.promised, nil
+	return room - r.promised, nil
 }
+
+// The outbox's share of its disk: one part of so many, and at most that much.
+const (
+	outboxPart = 50
+	outboxMost = 16 << 30
+)
 
 func isFile(path string) bool {
 	if path == "" {
