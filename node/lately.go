@@ -8,7 +8,7 @@ import (
 )
 
 // latelyMost bounds how many files are looked at before all others because their entries changed lately.
-const latelyMost = 1024
+const latelyMost = 256
 
 // lately are files whose entries changed lately, until nothing goes before others of them here, or they turn out to be
 // stuck. Among a million that are stuck they would otherwise have to be looked for.

@@ -8,7 +8,7 @@ import (
 )
 
 // neededMost is how many of the copies that go before others are put in order at a time.
-const neededMost = 1024
+const neededMost = offeredMost
 
 // pagesMost is how many pages of all that is owed are looked at in one go.
 const pagesMost = 32

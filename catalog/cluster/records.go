@@ -80,6 +80,20 @@ func (r Records) Member(id agree.NodeID) (Member, bool, error) {
 	return agree.Get[Member](r.Reader, keyMember(id))
 }
 
+// ReplicaOf returns the replica of the member, and false if the node is none. It costs less than Member.
+func (r Records) ReplicaOf(id agree.NodeID) (ReplicaName, bool, error) {
+	all, err := agree.Remember(r.Reader, PrefixMembers, func() (map[agree.NodeID]ReplicaName, error) {
+		members, err := r.Members()
+		replicas := make(map[agree.NodeID]ReplicaName, len(members))
+		for i := range members {
+			replicas[members[i].ID] = members[i].Replica
+		}
+		return replicas, err
+	})
+	replica, there := all[id]
+	return replica, there, err
+}
+
 // IsMember reports whether the node is a member.
 func (r Records) IsMember(id agree.NodeID) (bool, error) {
 	if id == "" {

@@ -125,12 +125,12 @@ func (v View) CoveringFile(f *File) ([]Holding, error) {
 	if f.Released {
 		return out, nil
 	}
-	m, there, err := v.records().Member(f.Source)
+	replica, there, err := v.records().ReplicaOf(f.Source)
 	if err != nil || !there {
 		return out, err
 	}
-	r, _, err := v.records().Replica(m.Replica)
-	return append(out, Holding{Node: m.ID, Replica: m.Replica, Place: r.Place, Source: true}), err
+	r, _, err := v.records().Replica(replica)
+	return append(out, Holding{Node: f.Source, Replica: replica, Place: r.Place, Source: true}), err
 }
 
 // Mark returns the mark of a file's entry for FileRemoval and FileLoss: its version, and 0 in a cluster of an earlier
