@@ -27,6 +27,7 @@ type fileCmd struct {
 	Show    fileShowCmd    `cmd:"" help:"Show a file and its copies."`
 	Copies  fileCopiesCmd  `cmd:"" help:"List the copies that are owed, disputed, corrupt or missing."`
 	Verify  fileVerifyCmd  `cmd:"" help:"Read the copies of a file, each on its own node, and compare them with the file's SHA-256."`
+	Repair  fileRepairCmd  `cmd:"" help:"Read the copies of files now, and wait until a replica's bad ones are made again."`
 	Replace fileReplaceCmd `cmd:"" help:"Set a replica's bad copy of a file aside, and make it again from a good one."`
 	Strays  fileStraysCmd  `cmd:"" help:"List bytes on the nodes' disks that are not counted as a copy of any file."`
 	Lost    fileLostCmd    `cmd:"" help:"Declare a file lost: no node has its bytes any more."`

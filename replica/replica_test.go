@@ -341,3 +341,28 @@ func TestAReaderFindsADamagedCopy(t *testing.T) {
 		})
 	}
 }
+
+// TestACopyThatIsGoneIsReportedWhenItIsVerified removes a copy's file: who verifies it is told, and so is the catalog.
+func TestACopyThatIsGoneIsReportedWhenItIsVerified(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := runCluster(t, "north-1", "south-1", "sums-1")
+		north, south := c.node("north-1"), c.node("south-1")
+		names := north.putSome(2, 3000)
+		c.complete(names...)
+		synctest.Wait()
+		if err := os.Remove(south.r.store.Path(names[0])); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := south.r.Verify(t.Context(), names[0]); !errors.Is(err, ErrNotHere) {
+			t.Errorf("verified: %v", err)
+		}
+		f, err := south.r.entry(names[0])
+		if err != nil || !f.Copy("south").Disputed || f.Copy("south").FileList != catalog.FileListMissing {
+			t.Errorf("%+v, %v", f.Copy("south"), err)
+		}
+		if _, err := south.r.Verify(t.Context(), "never-put.warc.gz"); !errors.Is(err, ErrNotHere) {
+			t.Errorf("a file that nobody knows: %v", err)
+		}
+	})
+}

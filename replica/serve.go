@@ -131,6 +131,7 @@ func (r *server) Checksum(ctx context.Context, from catalog.NodeID, name catalog
 	h := Held{Name: name}
 	path, inOutbox := r.store.outboxPath(name), !r.store.Has(name)
 	if inOutbox && (checkName(name) != nil || !isFile(path)) {
+		r.denyGone(ctx, name)
 		return h, ErrNotHere
 	}
 	f, good, err := r.mine(name)
@@ -168,6 +169,21 @@ func (r *server) Checksum(ctx context.Context, from catalog.NodeID, name catalog
 		r.doubtful(ctx, corruptFinding(name, h.SHA256))
 	}
 	return h, nil
+}
+
+// denyGone reports a copy that the catalog counts on here and that is not in its place, while its disk is there.
+func (r *server) denyGone(ctx context.Context, name catalog.FileName) {
+	if r.sums != nil || checkName(name) != nil {
+		return
+	}
+	if _, good, err := r.mine(name); err != nil || !good || r.store.shards.present(name) {
+		return
+	}
+	if r.store.reachable(name) != nil {
+		return
+	}
+	r.store.noteMissing(name)
+	r.doubtful(ctx, missingFinding(name))
 }
 
 // doubtful reports a finding on this node's copy as well as that can be done now.
