@@ -20,7 +20,7 @@ const maxText = 64 << 20
 // OpenBook reads the ledger of the name: the head and its pages are compared with each other, and its lists are opened.
 func OpenBook(name string, open Open) (*Book, error) {
 	b := &Book{Texts: map[string][]byte{}}
-	text, err := slurp(name, open)
+	text, err := Slurp(name, open)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func OpenBook(name string, open Open) (*Book, error) {
 		return nil, err
 	}
 	for _, s := range b.Head.Sheets {
-		text, err := slurp(s.File.Name, open)
+		text, err := Slurp(s.File.Name, open)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,8 @@ func Diff(before, after *Book, tell func(Changes) error) error {
 	return errors.Join(before.Close(), after.Close())
 }
 
-func slurp(name string, open Open) ([]byte, error) {
+// Slurp reads a head or a page whole, if it is no longer than they can be.
+func Slurp(name string, open Open) ([]byte, error) {
 	f, err := open(name)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)

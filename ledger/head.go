@@ -136,6 +136,11 @@ func (h *Head) parseLinks(l *lines) error {
 		if h.Previous.SHA256, err = ParseDigest(digest); err != nil {
 			return l.because(err)
 		}
+		base, _ := strings.CutSuffix(h.Previous.Name, ".txt") // files are opened under this name
+		if !isBase(base, h.Replica, h.Serial-1) || h.Previous.Name != HeadName(base) {
+			return l.wrong("%q is not the name of ledger %d of replica %s", clip(h.Previous.Name), h.Serial-1,
+				clip(h.Replica))
+		}
 	}
 	if (h.Previous == nil) != (h.Serial == 1) {
 		return l.wrong("ledger %d says that the ledger before it is %s", h.Serial, clip(previous))

@@ -208,17 +208,24 @@ func ParseTrusted(file string, in io.Reader) ([]Trusted, error) {
 
 // Judge verifies the signatures of a ledger: the head's and its pages' texts by their names. Each page has to be signed
 // by its holder, each signer has to be trusted, and at least witnesses trusted nodes that hold nothing of the ledger,
-// and stand at another place as far as that is known, have to have signed the head. It returns all faults, and who
-// countersigned.
+// and stand at another place as far as that is known, have to have signed the head. Where a node stands is what the
+// list of trusted nodes says; what the head says of its own place only narrows who counts. It returns all faults, and
+// who countersigned.
 func (s *Signatures) Judge(h *Head, texts map[string][]byte, trusted []Trusted, witnesses int) (signed []string,
 	faults []error) {
 	file := SignaturesName(s.Base)
 	if s.Base != h.Base {
 		return nil, []error{wrong(file, "it is about the ledger %s", HeadName(s.Base))}
 	}
-	holders := map[string]string{} // page by holder
+	holders := map[string]bool{}
+	own := map[string]bool{h.Place: true} // places of the ledger
 	for _, sheet := range h.Sheets {
-		holders[sheet.Holder] = sheet.File.Name
+		holders[sheet.Holder] = true
+		for _, t := range trusted {
+			if t.ID == sheet.Holder {
+				own[t.Place] = true
+			}
+		}
 	}
 	good := map[[2]string]bool{} // signer and file
 	for i := range s.Signed {
@@ -238,9 +245,8 @@ func (s *Signatures) Judge(h *Head, texts map[string][]byte, trusted []Trusted, 
 			faults = append(faults, wrong(file, "%v", err))
 			continue
 		}
-		_, holder := holders[one.Signer]
-		elsewhere := trusted[at].Place == "" || trusted[at].Place != h.Place
-		if one.Name == HeadName(h.Base) && !holder && elsewhere && !good[[2]string{one.Signer, one.Name}] {
+		elsewhere := trusted[at].Place == "" || !own[trusted[at].Place]
+		if one.Name == HeadName(h.Base) && !holders[one.Signer] && elsewhere && !good[[2]string{one.Signer, one.Name}] {
 			signed = append(signed, one.Signer)
 		}
 		good[[2]string{one.Signer, one.Name}] = true

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -94,9 +95,21 @@ func (p *pool) progress() {
 	}
 }
 
+// openRegular opens what lies in a foreign folder: a pipe or a device would never end.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // reading a folder says what it is
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(path)
+}
+
 // digest reads all of the file.
 func digest(ctx context.Context, path string, space []byte, tell func(int)) (ledger.Digest, int64, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return ledger.Digest{}, 0, err
 	}

@@ -3,6 +3,7 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,9 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		if err != nil {
 			return c.result, err
 		}
+		if cfg.Partial && !h.sharded && len(h.names) == 0 { // such as a disk that is not mounted
+			c.tell(Missing, dir, "nothing lies in this folder that the ledger could list")
+		}
 		c.homes = append(c.homes, h)
 	}
 	books, err := c.books()
@@ -133,12 +137,12 @@ func (c *check) tell(kind Kind, name, format string, args ...any) {
 // opener opens the files of a ledger: beside its head, then in the folders.
 func (c *check) opener(head string) ledger.Open {
 	return func(name string) (io.ReadCloser, error) {
-		f, err := os.Open(filepath.Join(filepath.Dir(head), name))
-		if !errors.Is(err, fs.ErrNotExist) {
-			return f, err
+		at := filepath.Join(filepath.Dir(head), name)
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			return openRegular(at)
 		}
 		for _, path := range c.paths(name) {
-			return os.Open(path)
+			return openRegular(path)
 		}
 		return nil, fmt.Errorf("%s is neither beside the ledger nor in the folders: %w", name, fs.ErrNotExist)
 	}
@@ -160,7 +164,7 @@ func (c *check) books() ([]*ledger.Book, error) {
 		c.judge(b, open)
 		out = append(out, b)
 	}
-	slices.SortFunc(out, func(a, b *ledger.Book) int { return int(a.Head.Serial) - int(b.Head.Serial) })
+	slices.SortFunc(out, func(a, b *ledger.Book) int { return cmp.Compare(a.Head.Serial, b.Head.Serial) })
 	for _, b := range out {
 		if b.Head.Replica != out[0].Head.Replica {
 			return nil, fmt.Errorf("%s is of replica %s, and %s of %s: check them one after the other",
@@ -223,7 +227,7 @@ func (c *check) links(books []*ledger.Book) {
 		if len(paths) == 0 {
 			return
 		}
-		text, err := os.ReadFile(paths[0])
+		text, err := ledger.Slurp(h.Previous.Name, func(string) (io.ReadCloser, error) { return openRegular(paths[0]) })
 		var before *ledger.Head
 		if err == nil {
 			before, err = ledger.ReadHead(h.Previous.Name, text)
