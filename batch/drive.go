@@ -1,9 +1,11 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -66,17 +68,22 @@ func (one *drive) once(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	if why != "" && one.plan != nil {
+		if err := one.leaveOut(ctx, why); err != nil {
+			return err
+		}
+	}
 	end := batches.Ending{ID: one.b.ID, Node: one.d.cfg.Self, Term: one.b.Term, State: batches.Done, Reason: why,
 		Summary: one.progress.now().Summary}
-	if why == "" { // all shards are done: the files that were found in them are those that are selected
-		end.Summary.Selected = end.Summary.Files + end.Summary.Failed
-	} else {
-		end.Summary.Failed = end.Summary.Selected - end.Summary.Files
-	}
-	if end.Summary.Files != end.Summary.Selected || end.Summary.Failed > 0 || why != "" {
+	// All shards are done: the files that were found in them are those that are selected.
+	end.Summary.Selected = end.Summary.Files + end.Summary.Failed
+	switch {
+	case why != "":
 		end.State = batches.Incomplete
-	}
-	if end.State == batches.Incomplete && why == "" {
+	case end.Summary.Selected == 0:
+		end.State, end.Reason = batches.Incomplete, errEmpty.Error()
+	case end.Summary.Failed > 0:
+		end.State = batches.Incomplete
 		end.Reason = fmt.Sprintf("%d of %d files could not be processed", end.Summary.Failed, end.Summary.Selected)
 	}
 	result, err := one.d.cfg.Catalog.Propose(ctx, batches.End, end, string(one.d.cfg.Self))
@@ -89,6 +96,33 @@ func (one *drive) once(ctx context.Context) error {
 	one.d.cfg.Log.Info("batch has ended", "batch", one.b.ID, "state", end.State, "files", end.Summary.Files,
 		"failed", end.Summary.Failed, "output", end.Summary.Output)
 	return nil
+}
+
+// leaveOut names all files as failed that are not in kept results when the batch ends before its time, and counts
+// anew: what was processed in a shard that is not done is not in the result.
+func (one *drive) leaveOut(ctx context.Context, why string) error {
+	one.progress.begin(one.plan.files, len(one.plan.shards))
+	for _, s := range one.plan.shards {
+		done, err := one.recall(s)
+		if done || err != nil {
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
+			continue
+		}
+		p, err := one.newPiece(s)
+		if err != nil {
+			return err
+		}
+		for name := range p.open {
+			p.settle(entry{Name: name, Failed: why})
+		}
+		if err := p.keep(); err != nil {
+			return err
+		}
+		p.progress.shard()
+	}
+	return ctx.Err()
 }
 
 // all processes the files of all shards whose results are not kept yet.
@@ -153,18 +187,23 @@ func (one *drive) prepare() (err error) {
 	return one.d.cfg.Disk.MkdirAll(one.dir)
 }
 
-// recall counts a shard whose results are kept from before. One whose outputs are not all there is done again.
+// recall counts a shard whose results are kept from before. One whose index cannot be read, or whose outputs are not
+// all there, is done again.
 func (one *drive) recall(s catalog.Shard) (bool, error) {
 	var end int64
 	index, err := openIndex(one.dir, s)
-	if index == nil || err != nil {
-		return false, err
+	if index == nil && err == nil {
+		return false, nil
 	}
-	if err := index.each(func(e *entry) { end = max(end, e.Offset+e.Length) }); err != nil {
-		return false, err
+	if err == nil {
+		err = index.each(func(e *entry) { end = max(end, e.Offset+e.Length) })
 	}
-	if info, err := os.Stat(one.resultsPath(s)); end > 0 && (err != nil || info.Size() < end) {
-		one.d.cfg.Log.Warn("kept results of a batch are not whole, and are made again", "batch", one.b.ID, "shard", s)
+	if info, failed := os.Stat(one.resultsPath(s)); err == nil && end > 0 && (failed != nil || info.Size() < end) {
+		err = cmp.Or(failed, io.ErrUnexpectedEOF)
+	}
+	if err != nil {
+		one.d.cfg.Log.Warn("kept results of a batch are not whole, and are made again", "batch", one.b.ID, "shard", s,
+			"error", err)
 		return false, nil
 	}
 	if index, err = openIndex(one.dir, s); err == nil {

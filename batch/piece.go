@@ -119,7 +119,7 @@ func (p *piece) process(ctx context.Context) (err error) {
 
 // note keeps why a file was not processed, if that is news.
 func (w *waiting) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(w.why, text) && len(w.why) < 10 {
+	if text := reason(fmt.Sprintf(format, args...)); !slices.Contains(w.why, text) && len(w.why) < 10 {
 		w.why = append(w.why, text)
 	}
 }
@@ -209,7 +209,7 @@ func (p *piece) take(out *disk.File, node catalog.NodeID, asked []catalog.FileNa
 	switch o.Failed {
 	case "":
 	case faultProgram:
-		p.settle(entry{Name: o.File, Failed: p.b.Program + ": " + o.Why})
+		p.settle(entry{Name: o.File, Failed: reason(p.b.Program + ": " + o.Why)})
 		return nil
 	case faultOutput:
 		return errOutput

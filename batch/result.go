@@ -54,9 +54,13 @@ func (b *Batches) Result(ctx context.Context, one *batches.Batch, failed bool, t
 	if !one.State.Ended() {
 		return fmt.Errorf("%w: batch %s is %s, and has not ended", ErrNoResult, one.ID, one.State)
 	}
-	begun := false
+	begun, count, size := false, int64(0), int64(0)
 	emit := func(o outcome, body io.Reader) (err error) {
 		var n int64
+		if failed != (o.Failed != "") {
+			return fmt.Errorf("the node that has the result answers for %s otherwise than it was asked", o.File)
+		}
+		count, size = count+1, size+o.Bytes
 		if o.Failed != "" {
 			_, err = fmt.Fprintf(to, "%s\t%s\n", o.File, o.Why)
 		} else {
@@ -70,6 +74,13 @@ func (b *Batches) Result(ctx context.Context, one *batches.Batch, failed bool, t
 		err = b.results(ctx, one.ID, failed, emit)
 	} else {
 		err = b.fetch(ctx, one.Node, resultRequest{Batch: one.ID, Failed: failed, Token: token}, emit)
+	}
+	if of := one.Summary; err == nil && of != nil {
+		if failed && count != of.Failed || !failed && (count != of.Files || size != of.Output) {
+			err = fmt.Errorf("the node that drove the batch has lost a part of its results: it has %d files of %d "+
+				"bytes, the batch ended with %d processed, %d bytes, and %d failed", count, size, of.Files, of.Output,
+				of.Failed)
+		}
 	}
 	if err != nil && !begun {
 		err = fmt.Errorf("%w: %w", ErrNoResult, err)
@@ -144,7 +155,7 @@ func (b *Batches) ServeResult(ctx context.Context, from catalog.NodeID, s net.Co
 	}
 	if err != nil {
 		b.driver.cfg.Log.Debug("a result is not given", "batch", r.Batch, "for", from, "error", err)
-		last = outcome{Error: err.Error()}
+		last = outcome{Error: reason(err.Error())}
 	}
 	_ = send(out, last, nil)
 	_ = out.Flush()

@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 )
 
 // task asks a node for what the program of a batch makes of some of its files.
@@ -48,6 +52,23 @@ var errCut = errors.New("the stream is cut")
 
 // longestHead bounds the JSON before a frame.
 const longestHead = 64 << 10
+
+// longestReason bounds a reason: programs quote what is in files, and other nodes say what they like.
+const longestReason = 500
+
+// reason makes one line of bounded length of what went wrong, fit to be kept and shown.
+func reason(text string) string {
+	if len(text) > 4*longestReason {
+		text = text[:4*longestReason]
+	}
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	return agree.ClipReason(strings.Join(strings.Fields(text), " "))
+}
 
 // send writes an outcome and, of a file that was processed, its output.
 func send(w io.Writer, o outcome, body io.Reader) error {

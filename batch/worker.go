@@ -81,7 +81,7 @@ func (w *worker) Serve(ctx context.Context, from catalog.NodeID, s net.Conn) {
 	}
 	if err != nil {
 		w.cfg.Log.Debug("a task of a batch ends", "batch", t.Batch, "for", from, "error", err)
-		last = outcome{Error: err.Error()}
+		last = outcome{Error: reason(err.Error())}
 	}
 	_ = send(out, last, nil)
 	_ = out.Flush()
@@ -160,7 +160,9 @@ func enter(ctx context.Context, slots chan struct{}) bool {
 // file processes one file.
 func (w *worker) file(ctx context.Context, p *Program, env *Env, name catalog.FileName, selects *batches.Selector,
 	out *spool) outcome {
-	fail := func(fault string, err error) outcome { return outcome{File: name, Failed: fault, Why: err.Error()} }
+	fail := func(fault string, err error) outcome {
+		return outcome{File: name, Failed: fault, Why: reason(err.Error())}
+	}
 	err := w.cfg.Catalog.View(func(v catalog.View) (err error) { env.File, err = v.File(name); return err })
 	switch {
 	case err != nil:
