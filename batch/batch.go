@@ -78,6 +78,9 @@ type Limits struct {
 	Pace   int64         // bytes per second that programs read here, all together; 0: as the disks can
 	Memory int64         // bytes that one program may take; 64 MiB
 	Again  time.Duration // after which what failed is tried again; 5 s
+	// Together is how many files, or one shard's, may wait at a time for nodes that do not answer: their entries are in
+	// memory; 500 000.
+	Together int64
 	// Patience is how long files are waited for whose nodes do not answer; 2 min.
 	Patience time.Duration
 }
@@ -94,6 +97,9 @@ func (l Limits) filled() Limits {
 	}
 	if l.Again <= 0 {
 		l.Again = 5 * time.Second
+	}
+	if l.Together <= 0 {
+		l.Together = 500_000
 	}
 	if l.Patience <= 0 {
 		l.Patience = 2 * time.Minute

@@ -141,7 +141,17 @@ func (one *drive) all(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	open, err := pieces(ctx, one, one.plan.shards, func(s catalog.Shard) (*piece, error) {
+	for _, shards := range one.plan.groups(one.d.cfg.Limits.Together) {
+		if err := one.group(ctx, shards); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group processes the files of some shards. Those whose nodes do not answer are waited for together.
+func (one *drive) group(ctx context.Context, shards []catalog.Shard) error {
+	open, err := pieces(ctx, one, shards, func(s catalog.Shard) (*piece, error) {
 		if done, err := one.recall(s); done || err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,4 +135,54 @@ func TestADamagedIndexIsMadeAgain(t *testing.T) {
 		tr.wants("x", batches.Done, 1, 0)
 		tr.wantsResult("x", "f-000\t18\tweb\n")
 	})
+}
+
+// Files whose nodes do not answer wait in memory. So that these are not all of the archive's, a group of shards is done
+// before the next one begins.
+func TestFilesDoNotAllWaitAtOnce(t *testing.T) {
+	in(t, func(t *testing.T, tr *trial) {
+		tr.putMany(6)
+		var shards []catalog.Shard
+		for i := range 6 {
+			shards = append(shards, catalog.FileName(fmt.Sprintf("f-%03d", i)).Shard())
+		}
+		slices.Sort(shards)
+		north := tr.nodes["north-1"]
+		for name := range north.files {
+			if name.Shard() == shards[0] {
+				delete(north.files, name) // the other nodes are away
+			}
+		}
+		north.start()
+		folder := filepath.Join(north.dir, "batches", "x")
+		north.driver.cfg.Limits.Together = 2
+		before := false
+		p := Table{{Name: "p", OfFile: func(env *Env, _ io.Reader, out io.Writer) error {
+			if env.File.Name.Shard() == shards[2] {
+				_, err := os.Stat(indexPath(folder, shards[0]))
+				before = err == nil
+			}
+			_, err := fmt.Fprintln(out, env.File.Name)
+			return err
+		}}}
+		north.driver.cfg.Programs, north.worker.cfg.Programs = p, p
+		tr.begin("x", "p", "north-1", nil)
+		tr.wants("x", batches.Incomplete, 5, 1)
+		if !before {
+			t.Error("the third shard was begun before the first one was done")
+		}
+		if got, err := tr.result("x", "north-1", false); err != nil || strings.Count(got, "\n") != 5 {
+			t.Errorf("%v %q", err, got)
+		}
+	})
+}
+
+func TestGroups(t *testing.T) {
+	p := plan{shards: []catalog.Shard{1, 2, 3, 4, 5}, counts: []int64{3, 2, 9, 1, 4}}
+	if got := fmt.Sprint(p.groups(5)); got != "[[001 002] [003] [004 005]]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint((&plan{}).groups(5)); got != "[]" {
+		t.Error(got)
+	}
 }

@@ -18,6 +18,7 @@ type plan struct {
 	view    func(func(catalog.View) error) error
 	named   map[catalog.Shard][]catalog.FileName // nil: all names of a shard may be selected
 	shards  []catalog.Shard
+	counts  []int64 // of selected files, of each of the shards
 	files   int64
 }
 
@@ -48,7 +49,7 @@ func newPlan(b *batches.Batch, view func(func(catalog.View) error) error) (*plan
 			return nil, err
 		}
 		if n > 0 {
-			p.shards = append(p.shards, s)
+			p.shards, p.counts = append(p.shards, s), append(p.counts, n)
 			p.files += n
 		}
 	}
@@ -96,6 +97,18 @@ func (p *plan) list() error {
 			return nil
 		}
 	}
+}
+
+// groups returns the shards in groups that have at most so many files, or one shard.
+func (p *plan) groups(most int64) (out [][]catalog.Shard) {
+	n := int64(0)
+	for i, s := range p.shards {
+		if n += p.counts[i]; len(out) == 0 || n > most {
+			out, n = append(out, nil), p.counts[i]
+		}
+		out[len(out)-1] = append(out[len(out)-1], s)
+	}
+	return out
 }
 
 func (p *plan) count(s catalog.Shard) (n int64, err error) {
