@@ -130,7 +130,7 @@ func (one *drive) all(ctx context.Context) error {
 	if _, _, err := one.d.cfg.Programs.Find(one.b.Program, one.b.Parameters); err != nil {
 		return err
 	}
-	if err := one.prepare(); err != nil {
+	if err := one.prepare(ctx); err != nil {
 		return err
 	}
 	if one.plan.files == 0 {
@@ -188,9 +188,16 @@ func (one *drive) bounded(ctx context.Context) (context.Context, context.CancelF
 	return ctx, end, nil
 }
 
-// prepare makes the plan and the folder, and begins to count.
-func (one *drive) prepare() (err error) {
-	if one.plan, err = newPlan(&one.b, one.d.cfg.Catalog.View); err != nil {
+// prepare makes the plan and the folder, and begins to count. A plan looks at all files of the archive: it ends with
+// ctx.
+func (one *drive) prepare(ctx context.Context) (err error) {
+	view := func(see func(catalog.View) error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return one.d.cfg.Catalog.View(see)
+	}
+	if one.plan, err = newPlan(&one.b, view); err != nil {
 		return err
 	}
 	one.progress.begin(one.plan.files, len(one.plan.shards))

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/catalog/batches"
+	"holdfast/internal/disk"
 )
 
 // with starts all nodes with a program of the test's own.
@@ -185,4 +187,34 @@ func TestGroups(t *testing.T) {
 	if got := fmt.Sprint((&plan{}).groups(5)); got != "[]" {
 		t.Error(got)
 	}
+}
+
+// An expression for lines cannot be one that takes hours for a line: nothing could break it off.
+func TestALargeExpression(t *testing.T) {
+	table := Programs(noTools())
+	large := strings.Repeat(".{999}", 100)
+	if _, _, err := table.Find("crawl-log", map[string]string{"match": large}); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("it is taken: %v", err)
+	}
+	for _, good := range []string{"", "^404 .*\\.example\\.org/", "(a|b)+c{1,200}"} {
+		if _, _, err := table.Find("crawl-log", map[string]string{"match": good}); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+	if _, _, err := table.Find("crawl-log", map[string]string{"match": "("}); err == nil {
+		t.Error("( is taken")
+	}
+}
+
+// A batch that is stopped while its plan is made does not keep its node from all others.
+func TestAPlanIsBrokenOff(t *testing.T) {
+	in(t, func(t *testing.T, tr *trial) {
+		tr.putMany(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		one := newDrive(newDriver(Config{Dir: t.TempDir(), Disk: disk.New(), Catalog: tr}, nil), batches.Batch{ID: "x"})
+		if err := one.prepare(ctx); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }

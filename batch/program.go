@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -84,8 +84,7 @@ func (t Table) Find(name string, given map[string]string) (*Program, map[string]
 
 func (p *Parameter) check(value string) error {
 	if p.Expression {
-		_, err := regexp.Compile(value)
-		return err
+		return checkExpression(value)
 	}
 	if p.Allowed != nil && !slices.Contains(p.Allowed, value) {
 		return fmt.Errorf("%q: want one of %s", value, strings.Join(p.Allowed, ", "))
@@ -121,4 +120,21 @@ func (p *Program) run(env *Env, in io.Reader, out io.Writer) error {
 		return nil
 	}
 	return p.AtEnd(env, out)
+}
+
+// mostInstructions bounds a regular expression. Matching takes time in proportion to its instructions and to the bytes
+// of a line, and cannot be broken off: with these bounds it takes seconds at worst.
+const mostInstructions = 2000
+
+func checkExpression(text string) error {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return err
+	}
+	compiled, err := syntax.Compile(parsed.Simplify())
+	if err == nil && len(compiled.Inst) > mostInstructions {
+		err = fmt.Errorf("the regular expression is too large: %d steps, at most %d", len(compiled.Inst),
+			mostInstructions)
+	}
+	return err
 }
