@@ -222,15 +222,63 @@ func (d *draft) gather(ctx context.Context, holders []catalog.NodeID) error {
 		d.pages, d.texts = append(d.pages, p), append(d.texts, r.Answer.Page)
 		d.signatures.Signed = append(d.signatures.Signed, s.Signed...)
 	}
-	return d.head.Assemble(d.pages)
+	if err := d.head.Assemble(d.pages); err != nil {
+		return err
+	}
+	return d.nothingLeftOut()
 }
 
-// pageOf asks a holder for its page until it is done.
+// nothingLeftOut fails if the catalog counts files of a shard that no page has: its holder changed while the pages were
+// made, and each node took the other for the holder.
+func (d *draft) nothingLeftOut() error {
+	has, at := map[catalog.Shard]bool{}, catalog.At(d.head.Time)
+	for _, p := range d.pages {
+		at = min(at, catalog.At(p.Time))
+		for _, row := range p.Rows {
+			has[catalog.Shard(row.Shard)] = true
+		}
+	}
+	for shard := range catalog.Shard(catalog.Shards) {
+		if has[shard] {
+			continue
+		}
+		var root catalog.Root
+		err := d.cfg.Agreement.View(func(v catalog.View) (err error) {
+			root, err = v.Root(d.replica.Name, shard)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if root.Files == 0 {
+			continue
+		}
+		n := 0
+		if err := eachHeld(d.cfg.Agreement, d.replica.Name, shard, at-1, func(*catalog.File) { n++ }); err != nil {
+			return err
+		}
+		if n > 0 {
+			return fmt.Errorf("shard %s has %d files, and no page has it: it changed its holder meanwhile", shard, n)
+		}
+	}
+	return nil
+}
+
+// stallLimit is how long a page may stay where it is: a shard takes seconds.
+const stallLimit = time.Hour
+
+// pageOf asks a holder for its page until it is done, or until it does not go on.
 func (d *draft) pageOf(ctx context.Context, holder catalog.NodeID) (PageReply, error) {
+	moved, shards := time.Now(), -1
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, pollEvery) {
 		reply, err := ask(ctx, d.cfg, holder, PageCall, PageRequest{d.head.Base}, askLimit, d.Page)
 		if err != nil || reply.Done {
 			return reply, err
+		}
+		if reply.Shards != shards {
+			moved, shards = time.Now(), reply.Shards
+		} else if time.Since(moved) > stallLimit {
+			return reply, fmt.Errorf("its page stays at shard %d of %d", shards, ledger.Shards)
 		}
 		d.at("pages: %s %d/%d", d.name(holder), reply.Shards, ledger.Shards)
 		select {
@@ -436,6 +484,9 @@ func (l *Ledgers) Keep(ctx context.Context, from catalog.NodeID, r KeepRequest) 
 			return struct{}{}, err
 		}
 	}
+	l.mu.Lock()
+	b.asked = time.Time{} // nobody needs it any more
+	l.mu.Unlock()
 	if from != l.cfg.Self { // else the rest of the ledger lies there too
 		return struct{}{}, l.cfg.Disk.RemoveAll(dir)
 	}

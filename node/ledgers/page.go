@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/catalog/agree"
@@ -34,12 +35,23 @@ type PageReply struct {
 // building is a page that is being made.
 type building struct {
 	base   string
+	from   catalog.NodeID // who makes the ledger
+	asked  time.Time      // when it asked last
 	cancel context.CancelFunc
 	shards int
 	done   bool
 	reply  PageReply
 	list   string // of the page, if it has one of its own
 	err    error
+}
+
+// busyFor is how long a page is kept for who asked for it.
+const busyFor = 2 * time.Minute
+
+// inUse reports whether the page is that of an older ledger which another node makes now. Of two ledgers that are made
+// at the same time the older one goes on: otherwise each would end the pages of the other, for ever.
+func (b *building) inUse(from catalog.NodeID, base string) bool {
+	return b != nil && b.err == nil && b.from != from && b.base < base && time.Since(b.asked) < busyFor
 }
 
 // Page makes this node's page for a ledger that another node of its replica makes, or this one: it begins with the
@@ -51,15 +63,22 @@ func (l *Ledgers) Page(ctx context.Context, from catalog.NodeID, r PageRequest) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.page
+	if b.inUse(from, r.Base) {
+		return PageReply{}, refusal("the page of another ledger, %s, is being made", b.base)
+	}
 	if b == nil || b.base != r.Base || b.err != nil {
 		if b != nil {
 			b.cancel()
+			if b.done {
+				l.drop(b)
+			}
 		}
 		own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		b = &building{base: r.Base, cancel: cancel}
+		b = &building{base: r.Base, from: from, cancel: cancel}
 		l.page = b
 		go l.build(own, b)
 	}
+	b.asked = time.Now()
 	if b.err != nil {
 		return PageReply{}, b.err
 	}
@@ -92,6 +111,19 @@ func (l *Ledgers) build(ctx context.Context, b *building) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b.reply, b.list, b.err, b.done = reply, list, err, true
+	if err != nil || l.page != b {
+		l.drop(b)
+	}
+}
+
+// drop removes what was written of a page that nobody asks for any more. The caller holds the lock.
+func (l *Ledgers) drop(b *building) {
+	if l.page != nil && l.page != b && l.page.base == b.base { // begun again in the same folder
+		return
+	}
+	if err := l.cfg.Disk.RemoveAll(filepath.Join(l.cfg.Dir, b.base)); err != nil {
+		l.cfg.Log.Warn("what is left of a page could not be removed", "ledger", b.base, "error", err)
+	}
 }
 
 func (l *Ledgers) write(ctx context.Context, b *building) (reply PageReply, list string, err error) {
