@@ -89,6 +89,8 @@ type Challenges struct {
 	// the first that were not answered rightly, and how those of each replica's copies ended
 	Unanswered []Unanswered                  `json:"unanswered,omitempty"`
 	Asked      map[catalog.ReplicaName]Asked `json:"asked,omitempty"`
+	// late answers of each node in a row, while the audit is at work; of whoever carries it out alone
+	late map[catalog.NodeID]int
 }
 
 // Tally counts what an audit has found so far.

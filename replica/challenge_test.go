@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,21 +113,21 @@ func TestChallenges(t *testing.T) {
 			return old, nil
 		}, want: Tally{Files: 6, Wrong: 5}, state: AuditDone, disputed: 5},
 		"a word of refusal": {answer: func(context.Context, Challenge, func(context.Context, Challenge) ([]byte, error)) ([]byte, error) {
-			return nil, refusal{errors.New("not today"), "no"}
+			return nil, refusal{errors.New("not today\n" + strings.Repeat("x", 1<<20)), "no"}
 		}, want: Tally{Refused: 6}, state: AuditDone},
 		"always busy": {answer: func(context.Context, Challenge, func(context.Context, Challenge) ([]byte, error)) ([]byte, error) {
 			return nil, ErrBusy
-		}, want: Tally{Late: 6}, state: AuditDone, minutes: 15},
+		}, want: Tally{Late: 3, Unreached: 3}, state: AuditIncomplete, minutes: 8},
 		"nothing, for ever": {answer: func(ctx context.Context, _ Challenge, _ func(context.Context, Challenge) ([]byte, error)) ([]byte, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, want: Tally{Late: 6}, state: AuditDone, minutes: 15},
+		}, want: Tally{Late: 3, Unreached: 3}, state: AuditIncomplete, minutes: 8},
 		"the right answer, too late": {answer: func(ctx context.Context, c Challenge, honest func(context.Context, Challenge) ([]byte, error)) ([]byte, error) {
 			if err := sleep(ctx, time.Hour); err != nil {
 				return nil, context.DeadlineExceeded
 			}
 			return honest(ctx, c)
-		}, want: Tally{Late: 6}, state: AuditDone, minutes: 15},
+		}, want: Tally{Late: 3, Unreached: 3}, state: AuditIncomplete, minutes: 8},
 		"no answer to an empty one": {answer: func(context.Context, Challenge, func(context.Context, Challenge) ([]byte, error)) ([]byte, error) {
 			return nil, nil
 		}, want: Tally{Files: 6, Wrong: 6}, state: AuditDone, disputed: 6},
@@ -166,6 +167,11 @@ func TestChallenges(t *testing.T) {
 				}
 				if disputed != tt.disputed {
 					t.Errorf("%d copies are disputed, want %d", disputed, tt.disputed)
+				}
+				for _, u := range a.Unanswered {
+					if len(u.Why) > 500 {
+						t.Errorf("a reason of %d bytes is kept", len(u.Why))
+					}
 				}
 				own := slices.ContainsFunc(a.Unanswered, func(u Unanswered) bool { return u.Outcome == AnswerUnread })
 				if own != c.copyOf(all[2], "north").Disputed {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 	"holdfast/catalog/files"
 )
 
@@ -43,6 +44,9 @@ const (
 	challengesAtOnce = 2
 	answerLeast      = 2 * time.Minute
 	answerPace       = 512 << 10
+	// lateInARow is after how many late answers of a node an audit asks it no more: one that hangs would hold up this
+	// audit, and all that are due behind it, by minutes for each file.
+	lateInARow = 3
 )
 
 // target is a copy that this node is to challenge.
@@ -283,7 +287,7 @@ func (e *examining) denounce(ctx context.Context, t target) error {
 // note counts a challenge that was not answered rightly, and lists it, if there is room.
 func (e *examining) note(t target, outcome Outcome, why string) {
 	e.log.Warn("a challenge was not answered rightly", "file", t.file.Name, "replica", t.replica, "node", t.node,
-		"outcome", outcome, "why", why)
+		"outcome", outcome, "why", agree.ClipReason(why))
 	e.audits.update(func() {
 		one := e.audit
 		switch outcome {
@@ -303,7 +307,8 @@ func (e *examining) note(t target, outcome Outcome, why string) {
 			one.asked(t.replica, 0, 0, 1)
 		}
 		if len(one.Unanswered) < listed {
-			one.Unanswered = append(one.Unanswered, Unanswered{t.file.Name, t.replica, t.node, outcome, why})
+			one.Unanswered = append(one.Unanswered, Unanswered{t.file.Name, t.replica, t.node, outcome,
+				agree.ClipReason(why)})
 		}
 	})
 }
@@ -318,6 +323,9 @@ func (e *examining) ask(ctx context.Context, t target) (Outcome, string, error) 
 		return AnswerUnreached, "no node holds the shard", nil
 	case e.silent[t.node] != nil:
 		return AnswerUnreached, e.silent[t.node].Error(), nil
+	case e.audit.late[t.node] >= lateInARow:
+		return AnswerUnreached, fmt.Sprintf("the node is not asked any more: %d answers in a row did not come in time",
+			lateInARow), nil
 	}
 	c := Challenge{Name: t.file.Name, Draw: e.draw.Number, Nonce: newNonce()}
 	mac, err := e.answerOf(ctx, t, c)
@@ -325,7 +333,14 @@ func (e *examining) ask(ctx context.Context, t target) (Outcome, string, error) 
 	case ctx.Err() != nil:
 		return "", "", ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrBusy):
+		if e.audit.late == nil {
+			e.audit.late = map[catalog.NodeID]int{}
+		}
+		e.audit.late[t.node]++
 		return AnswerLate, err.Error(), nil
+	}
+	delete(e.audit.late, t.node)
+	switch {
 	case !errors.Is(err, ErrNotHere) && wasAnswered(err):
 		return AnswerRefused, err.Error(), nil
 	case err != nil && !errors.Is(err, ErrNotHere):

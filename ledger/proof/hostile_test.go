@@ -84,7 +84,7 @@ func TestAPipeInTheFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
-			t.Skip("no pipes here: ", err)
+			t.Fatal(err)
 		}
 	}
 	ended := make(chan string, 1)
