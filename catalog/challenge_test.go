@@ -226,6 +226,7 @@ func TestChecks(t *testing.T) {
 		{files.Check{Node: id("north-1"), Replica: "north", Kind: "checksum"}, false},
 		{files.Check{Node: id("gone"), Replica: "north", Kind: "presence"}, false},
 		{files.Check{Node: id("north-1"), Replica: "north", Kind: "presence", Missed: -1}, false},
+		{files.Check{Node: id("north-1"), Replica: "north", Kind: "challenge", Files: 7}, false}, // it says that of itself
 	} {
 		if r := c.apply(t, files.NoteCheck, tt.check).Refusal; (r == nil) != tt.taken {
 			t.Errorf("%d: %v", i, r)
