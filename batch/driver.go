@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 	"holdfast/catalog/batches"
 )
 
@@ -21,7 +22,9 @@ type driver struct {
 
 	mu      sync.Mutex
 	driving map[string]*drive
-	past    map[string]Progress // of those that were driven
+	past    map[string]Progress // of those that were driven, or counted since
+
+	counting sync.Mutex // while kept results are read to count them
 }
 
 func newDriver(cfg Config, work *worker) *driver {
@@ -196,6 +199,13 @@ func (d *driver) Progress(id string) (Progress, bool, error) {
 	case was:
 		return past, true, nil
 	}
+	if err := agree.CheckName("batch", id); err != nil { // it is the name of a folder
+		return Progress{}, false, err
+	}
+	if !d.counting.TryLock() { // who asks again and again would have them read again and again, side by side
+		return Progress{}, false, errCounting
+	}
+	defer d.counting.Unlock()
 	all, err := openIndexes(d.folder(id))
 	if errors.Is(err, errGone) {
 		return Progress{}, false, nil
@@ -209,5 +219,13 @@ func (d *driver) Progress(id string) (Progress, bool, error) {
 	for e := range all.sorted() {
 		sum.add(e)
 	}
+	if all.err == nil {
+		d.mu.Lock()
+		d.past[id] = sum.now()
+		d.mu.Unlock()
+	}
 	return sum.now(), true, all.err
 }
+
+// errCounting says that an answer needs more time.
+var errCounting = errors.New("kept results of a batch are being counted; ask again later")

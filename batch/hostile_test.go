@@ -1,7 +1,9 @@
 package batch
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"holdfast/catalog"
 	"holdfast/catalog/batches"
@@ -43,7 +46,7 @@ func TestAFileThatFailsWithALongReason(t *testing.T) {
 		tr.wants("x", batches.Incomplete, 3, 1, "f-001: p: no record f-002 made up ")
 		tr.wantsResult("x", "f-000\nf-002\nf-003\n")
 		text, err := tr.result("x", "north-1", true)
-		if err != nil || strings.Count(text, "\n") != 1 || strings.Count(text, "\t") != 1 || strings.ContainsAny(text, "\x1b\xff") {
+		if err != nil || strings.Count(text, "\n") != 1 || strings.Count(text, "\t") != 1 || strings.ContainsRune(text, 0x1b) || !utf8.ValidString(text) {
 			t.Errorf("%v %.200q", err, text)
 		}
 	})
@@ -217,4 +220,73 @@ func TestAPlanIsBrokenOff(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A page with any number of different words takes no more memory than a program may: it is cut.
+func TestAPageOfManyWords(t *testing.T) {
+	var text strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&text, "w%d ", i)
+	}
+	file := written(t, response("http://example.org/", "text/html", "", []byte(text.String())))
+	for memory, want := range map[int64]int{1 << 10: 1000, 64 << 20: 5000} {
+		p, values, err := Programs(noTools()).Find("words", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := p.run(&Env{File: catalog.File{Name: "x.warc"}, Values: values, Memory: memory}, bytes.NewReader(file), &out); err != nil {
+			t.Fatal(err)
+		}
+		var got page
+		if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Words) != want || got.Cut != (want < 5000) || got.Damaged != "" {
+			t.Errorf("with %d bytes: %d words, cut %t, %q", memory, len(got.Words), got.Cut, got.Damaged)
+		}
+	}
+}
+
+// Kept results are counted once, not by each who asks, and no folder is looked at but those of batches.
+func TestProgressIsCountedOnce(t *testing.T) {
+	in(t, func(t *testing.T, tr *trial) {
+		tr.putMany(3)
+		north := tr.nodes["north-1"]
+		north.start()
+		tr.begin("x", "files", "north-1", nil)
+		tr.wants("x", batches.Done, 3, 0)
+		north.stop()
+		north.start()
+		north.counting.Lock()
+		if _, _, err := north.Progress("x"); !errors.Is(err, errCounting) {
+			t.Errorf("while it is counted: %v", err)
+		}
+		north.counting.Unlock()
+		if p, known, err := north.Progress("x"); err != nil || !known || p.Files != 3 {
+			t.Errorf("%+v %t %v", p, known, err)
+		}
+		if err := os.RemoveAll(filepath.Join(north.dir, "batches", "x")); err != nil {
+			t.Fatal(err)
+		}
+		if p, known, err := north.Progress("x"); err != nil || !known || p.Files != 3 {
+			t.Errorf("again: %+v %t %v", p, known, err)
+		}
+		if _, known, err := north.Progress("../batches"); err == nil || known {
+			t.Errorf("another folder: %v", err)
+		}
+	})
+}
+
+// Outputs that come at the same time do not each take the last room of the result.
+func TestOutputsAtTheSameTime(t *testing.T) {
+	sum := newTally()
+	if !sum.hold(10, 6) || sum.hold(10, 5) || !sum.hold(10, 4) {
+		t.Error("room is given away twice, or not at all")
+	}
+	sum.letGo(4)
+	sum.spend(&entry{Length: 6})
+	if sum.hold(10, 5) || !sum.hold(10, 4) || !sum.hold(0, 1<<40) || sum.now().Output != 6 {
+		t.Errorf("%+v", sum)
+	}
 }

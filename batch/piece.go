@@ -218,15 +218,30 @@ func (p *piece) take(out *disk.File, node catalog.NodeID, asked []catalog.FileNa
 		w.note("node %s: %s", p.name(node), o.Why)
 		return nil
 	}
-	if left := p.progress.left(p.b.Limits.Output); left >= 0 && o.Bytes > left {
+	if !p.progress.hold(p.b.Limits.Output, o.Bytes) {
 		return errOutput
 	}
+	e, err := p.store(out, o, body)
+	if err != nil {
+		p.progress.letGo(o.Bytes)
+		return err
+	}
+	e.Size, e.Node = w.size, node
+	delete(p.open, e.Name)
+	p.done = append(p.done, e)
+	p.progress.spend(&e)
+	p.size += e.Length
+	return nil
+}
+
+// store writes an output behind those of the shard.
+func (p *piece) store(out *disk.File, o outcome, body io.Reader) (e entry, err error) {
 	room, err := p.d.cfg.Room()
 	if err == nil && room < o.Bytes {
 		err = fmt.Errorf("keep results: %w", disk.ErrFull)
 	}
 	if err != nil {
-		return err
+		return e, err
 	}
 	from := &failing{r: io.LimitReader(body, o.Bytes)}
 	sum := sha256.New()
@@ -238,12 +253,9 @@ func (p *piece) take(out *disk.File, node catalog.NodeID, asked []catalog.FileNa
 		if from.err != nil {
 			err = fmt.Errorf("%w: %w", errNode, err)
 		}
-		return errors.Join(err, out.Truncate(p.size))
+		return e, errors.Join(err, out.Truncate(p.size))
 	}
-	p.settle(entry{Name: o.File, Offset: p.size, Length: n, SHA256: catalog.Digest(sum.Sum(nil)),
-		Size: w.size, Node: node})
-	p.size += n
-	return nil
+	return entry{Name: o.File, Offset: p.size, Length: n, SHA256: catalog.Digest(sum.Sum(nil))}, nil
 }
 
 // failing remembers that reading failed.

@@ -205,7 +205,7 @@ func FuzzWords(f *testing.F) {
 		if strings.ContainsAny(kind, "\r\n\x00") {
 			return
 		}
-		one := page{Words: map[string]int{}}
+		one := page{Words: map[string]int{}, most: 1000}
 		block := "HTTP/1.1 200 OK\r\nContent-Type: " + kind + "\r\n\r\n" + string(text)
 		file := []byte(fmt.Sprintf("WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://example.org/\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"+
 			"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\nContent-Type: application/http\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",

@@ -22,6 +22,7 @@ type Progress struct {
 type tally struct {
 	mu     sync.Mutex
 	sum    Progress
+	held   int64 // bytes of outputs that are being taken
 	shares map[catalog.NodeID]*batches.Share
 }
 
@@ -32,7 +33,33 @@ func (t *tally) begin(files int64, shards int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sum = Progress{Summary: batches.Summary{Selected: files}, Shards: shards, Detail: t.sum.Detail}
-	t.shares = map[catalog.NodeID]*batches.Share{}
+	t.shares, t.held = map[catalog.NodeID]*batches.Share{}, 0
+}
+
+// hold keeps room in the result for an output, of which there are several at a time; false if it has become too large.
+// Each is given up again with letGo, or counted with spend.
+func (t *tally) hold(most, n int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if most != 0 && n > most-t.sum.Output-t.held {
+		return false
+	}
+	t.held += n
+	return true
+}
+
+func (t *tally) letGo(n int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held -= n
+}
+
+// spend counts a file for whose output there was room kept.
+func (t *tally) spend(e *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held -= e.Length
+	t.count(e)
 }
 
 func (t *tally) detail(text string) {
@@ -45,6 +72,11 @@ func (t *tally) detail(text string) {
 func (t *tally) add(e *entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.count(e)
+}
+
+// count is add for who has the lock.
+func (t *tally) count(e *entry) {
 	if e.Failed != "" {
 		t.sum.Failed++
 		t.sum.Failures = append(t.sum.Failures, batches.Failure{Name: e.Name, Reason: e.Failed})

@@ -23,7 +23,13 @@ type page struct {
 	Words     map[string]int `json:"words"`
 	Cut       bool           `json:"cut,omitempty"`     // more of the page was not read
 	Damaged   string         `json:"damaged,omitempty"` // why its content cannot be read to its end
+
+	most int // different words that are kept
+	full bool
 }
+
+// wordCosts is about what one more word takes of memory, in the map and in the line that is made of it.
+const wordCosts = 256
 
 // longestWord bounds a word in bytes: what is longer is data.
 const longestWord = 100
@@ -46,6 +52,7 @@ func words(env *Env, rec *warc.Record, out io.Writer) error {
 	if date, err := rec.Date(); err == nil {
 		one.Timestamp = cdx.Timestamp(date)
 	}
+	one.most = int(max(env.Memory/wordCosts, 1000))
 	if err := one.read(rec, given, max(env.Memory/8, 1<<20)); err != nil {
 		return err
 	}
@@ -70,7 +77,7 @@ func (p *page) read(rec *warc.Record, given string, most int64) error {
 	if err == nil {
 		err = p.count(text)
 	}
-	p.Cut = bounded.N <= 0
+	p.Cut = bounded.N <= 0 || p.full
 	if closing := content.Close(); err == nil {
 		err = closing
 	}
@@ -97,6 +104,9 @@ func (p *page) count(text io.Reader) error {
 			if hidden == "" {
 				p.add(string(tokens.Text()))
 			}
+			if p.full {
+				return io.EOF
+			}
 		case html.StartTagToken:
 			name, _ := tokens.TagName()
 			switch tag := string(name); tag {
@@ -116,8 +126,14 @@ func (p *page) count(text io.Reader) error {
 func (p *page) add(text string) {
 	apart := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
 	for _, word := range strings.FieldsFunc(text, apart) {
-		if len(word) <= longestWord {
-			p.Words[strings.ToLower(word)]++
+		if len(word) > longestWord {
+			continue
 		}
+		word = strings.ToLower(word)
+		if p.Words[word] == 0 && len(p.Words) >= p.most {
+			p.full = true
+			return
+		}
+		p.Words[word]++
 	}
 }
