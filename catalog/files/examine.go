@@ -175,8 +175,8 @@ func noteCheck(s *state, b *Check) (any, error) {
 			return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 		}
 		if m.Replica == b.Replica {
-			return nil, agree.Refuse(agree.Conflict, "%s belongs to replica %s, and examines none of its copies", m.Name,
-				m.Replica)
+			return nil, agree.Refuse(agree.Conflict, "%s belongs to replica %s, and examines none of its copies",
+				m.Name, m.Replica)
 		}
 	default:
 		return nil, agree.Refuse(agree.Invalid, "check of kind %q", agree.Clip(b.Kind, 40))
