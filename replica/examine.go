@@ -333,10 +333,12 @@ func (e *examining) ask(ctx context.Context, t target) (Outcome, string, error) 
 	case ctx.Err() != nil:
 		return "", "", ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrBusy):
-		if e.audit.late == nil {
-			e.audit.late = map[catalog.NodeID]int{}
-		}
-		e.audit.late[t.node]++
+		e.audits.update(func() {
+			if e.audit.late == nil {
+				e.audit.late = map[catalog.NodeID]int{}
+			}
+			e.audit.late[t.node]++
+		})
 		return AnswerLate, err.Error(), nil
 	}
 	delete(e.audit.late, t.node)
