@@ -183,6 +183,9 @@ func (c ledgerDiffCmd) Run(a *app) error {
 	if before.Head.Replica != after.Head.Replica {
 		return usage("%s is of replica %s, %s of %s", c.Before, before.Head.Replica, c.After, after.Head.Replica)
 	}
+	if before.Head.ClusterID != after.Head.ClusterID {
+		return usage("%s is of another cluster than %s", c.Before, c.After)
+	}
 	counts := map[string]int{}
 	all := []differs{}
 	err = ledger.Diff(before, after, func(ch ledger.Changes) error {
