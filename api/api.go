@@ -136,6 +136,12 @@ type Audits interface {
 	Wish(ctx context.Context, id string, wish catalog.JobWish, reason, actor string) (Audit, error)
 }
 
+// Unwanted is what lies on the nodes besides the archive: strays, and what was set aside.
+type Unwanted interface {
+	Strays
+	Quarantine
+}
+
 // Strays finds bytes on the nodes' disks that the archive neither counts on nor asks for.
 type Strays interface {
 	List(ctx context.Context) ([]NodeStrays, error) // of every member, including those that do not answer
@@ -211,7 +217,7 @@ type Backend struct {
 	Losses  Losses
 	Self    Self
 	Proofs
-	Strays   Strays
+	Strays   Unwanted
 	OwnDisks OwnDisks
 	Crawls   Crawls
 	Ended    Ended

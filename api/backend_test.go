@@ -328,6 +328,20 @@ func (strays) List(context.Context) ([]wire.NodeStrays, error) {
 		{Node: "other", Unreachable: "no answer", Strays: []wire.Stray{}}}, nil
 }
 
+func (strays) ListAside(context.Context) ([]wire.NodeQuarantine, error) {
+	return []wire.NodeQuarantine{{Node: string(self), Name: "north-1", Files: 1, Bytes: 5, Aside: []wire.Aside{{ID: "a.20260101000000000", Name: "a", Path: "/q", Size: 5}}},
+		{Node: "other", Unreachable: "no answer", Aside: []wire.Aside{}}}, nil
+}
+func (strays) ShowAside(_ context.Context, _ catalog.NodeID, id string) (wire.Aside, error) {
+	if id != "a.20260101000000000" {
+		return wire.Aside{}, fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	return wire.Aside{ID: id, Name: "a", Size: 5, State: "x"}, nil
+}
+func (strays) RestoreAside(_ context.Context, _ catalog.NodeID, id string) error {
+	return &catalog.Refusal{Code: catalog.Conflict, Message: id + " stays"}
+}
+
 type ownDisks struct{}
 
 func (ownDisks) Show() (wire.Disks, error) {

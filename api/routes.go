@@ -74,6 +74,7 @@ func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []by
 	tokens{s, b.Invites}.routes(api)
 	signIn{s}.routes(api)
 	files{s, b.Archive, b.Losses, b.Strays}.routes(api)
+	quarantines{s, b.Strays}.routes(api)
 	audits{s, b.Audits}.routes(api)
 	ledgers{s, b.Ledgers}.routes(api)
 	batches{s, b.Batches}.routes(api)

@@ -38,6 +38,10 @@ func (h hostile) digest(of catalog.FileName) catalog.Digest {
 	return pick(h, "digest", digest(string(of)), digest(string(of)), digest(string(of)), digest("other"), catalog.Digest{})
 }
 
+func (h hostile) aside() files.AsideName {
+	return files.AsideName(h.file() + pick[catalog.FileName](h, "stamp", ".20260101000000000", ".1", ""))
+}
+
 func (h hostile) time() catalog.Time {
 	return pick[catalog.Time](h, "time", 0, -1, 1, 5000, 1<<40, 1<<62)
 }
@@ -54,8 +58,8 @@ func (h hostile) number() int { return pick(h, "number", 1, 1, 2, 2, 3, 0, -1, 1
 
 // layout draws a command about members, replicas and shards.
 func (h hostile) layout() (catalog.Kind, any) {
-	switch rapid.IntRange(0, 16).Draw(h.t, "layout") {
-	case 16:
+	switch rapid.IntRange(0, 18).Draw(h.t, "layout") {
+	case 17:
 		name := h.file()
 		return files.RecordLedger, files.Ledger{Replica: h.replica(), Serial: uint64(h.number()), Name: name, SHA256: h.digest(name), Node: h.node(),
 			Time: h.time(), First: uint64(h.number()), Last: uint64(h.number()), Signed: []catalog.NodeID{h.node()},
@@ -83,6 +87,10 @@ func (h hostile) layout() (catalog.Kind, any) {
 		return files.DrawLots, files.Drawing{Node: h.node(), Number: uint64(h.number())}
 	case 12:
 		return files.FindAnswers, files.Answers{Node: h.node(), Replica: h.replica(), Draw: uint64(h.number()), Files: []files.Answer{{Name: h.file(), Since: h.time()}}}
+	case 15:
+		return files.DiscardAside, files.Discard{Node: h.node(), Aside: h.aside(), SHA256: digest(h.text()), Reason: h.text()}
+	case 16:
+		return files.DropAside, files.Drop{Node: h.node(), Aside: h.aside(), SHA256: digest(h.text()), Wished: rapid.Bool().Draw(h.t, "wished")}
 	case 14:
 		return files.ReplaceCopy, files.Replacement{Name: h.file(), Replica: h.replica(), SHA256: digest(h.text()), Reason: h.text()}
 	case 13:

@@ -41,6 +41,9 @@ func removeMember(s *agree.State, b *MemberRemoval) (any, error) {
 	if err := cluster.DropMember(s, &m); err != nil {
 		return nil, err
 	}
+	if err := files.DropDiscards(s, m.ID); err != nil {
+		return nil, err
+	}
 	if holds {
 		if err := files.StartFill(s, m.Replica, false); err != nil {
 			return nil, err

@@ -51,6 +51,7 @@ var asked = map[Kind]question{
 	RemoveFile:              is(people.EraseFile),
 	LoseFile:                is(people.EraseFile),
 	files.ReplaceCopy:       is(people.EraseFile),
+	files.DiscardAside:      is(people.EraseFile),
 	CreateJob:               askedOfJob,
 	jobs.OpenJob:            askedOfJob,
 	jobs.AddPart:            askedOfJob,

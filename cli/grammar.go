@@ -67,17 +67,18 @@ type harvestGrammar struct {
 
 // archiveGrammar are the commands about what the archive holds, and how that comes there.
 type archiveGrammar struct {
-	File     fileCmd     `cmd:"" help:"Put, get, list, verify and remove the archive's files."`
-	Batch    batchCmd    `cmd:"" help:"Run programs over the archive's files on the nodes that have them, and read the results."`
-	Audit    auditCmd    `cmd:"" help:"Check all copies of the files, and follow the checks."`
-	Ledger   ledgerCmd   `cmd:"" help:"Make ledgers, which prove what a replica holds, and check folders by them without a cluster."`
-	Domain   domainCmd   `cmd:"" help:"Keep domains: their configurations, seed lists, traps and aliases; bring in lists of them."`
-	Field    fieldCmd    `cmd:"" help:"Define extended fields of domains and harvests."`
-	Job      jobCmd      `cmd:"" help:"Create, look at and control crawls."`
-	Crawling settingsCmd `cmd:"" name:"settings" help:"List the settings of a crawl."`
-	Capture  captureCmd  `cmd:"" help:"Find captures: the archived responses."`
-	Index    indexCmd    `cmd:"" help:"Show or rebuild the index of captures."`
-	Catalog  catalogCmd  `cmd:"" help:"Check, rebuild and trace what the nodes have agreed on."`
+	File       fileCmd       `cmd:"" help:"Put, get, list, verify and remove the archive's files."`
+	Quarantine quarantineCmd `cmd:"" help:"List, restore and delete what the nodes have set aside."`
+	Batch      batchCmd      `cmd:"" help:"Run programs over the archive's files on the nodes that have them, and read the results."`
+	Audit      auditCmd      `cmd:"" help:"Check all copies of the files, and follow the checks."`
+	Ledger     ledgerCmd     `cmd:"" help:"Make ledgers, which prove what a replica holds, and check folders by them without a cluster."`
+	Domain     domainCmd     `cmd:"" help:"Keep domains: their configurations, seed lists, traps and aliases; bring in lists of them."`
+	Field      fieldCmd      `cmd:"" help:"Define extended fields of domains and harvests."`
+	Job        jobCmd        `cmd:"" help:"Create, look at and control crawls."`
+	Crawling   settingsCmd   `cmd:"" name:"settings" help:"List the settings of a crawl."`
+	Capture    captureCmd    `cmd:"" help:"Find captures: the archived responses."`
+	Index      indexCmd      `cmd:"" help:"Show or rebuild the index of captures."`
+	Catalog    catalogCmd    `cmd:"" help:"Check, rebuild and trace what the nodes have agreed on."`
 }
 
 // helpGrammar are the commands about the command line itself.

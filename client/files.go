@@ -92,6 +92,26 @@ func (f Files) Strays(ctx context.Context) ([]wire.NodeStrays, error) {
 	return list[wire.NodeStrays](ctx, f.c, nil, "strays")
 }
 
+// Quarantine lists the bytes that the nodes have set aside.
+func (f Files) Quarantine(ctx context.Context) ([]wire.NodeQuarantine, error) {
+	return list[wire.NodeQuarantine](ctx, f.c, nil, "quarantine")
+}
+
+// ShowAside has a node read bytes that it has set aside, and describes them.
+func (f Files) ShowAside(ctx context.Context, node, id string) (wire.Aside, error) {
+	return get[wire.Aside](ctx, f.c, "nodes", node, "quarantine", id)
+}
+
+// RestoreAside has a node offer bytes that it has set aside as the source of the file that they are.
+func (f Files) RestoreAside(ctx context.Context, node, id string) error {
+	return f.c.call(ctx, http.MethodPost, nil, nil, nil, "nodes", node, "quarantine", id, "restore")
+}
+
+// DeleteAside asks for the deletion of bytes that a node has set aside. The node carries it out later, if it may then.
+func (f Files) DeleteAside(ctx context.Context, node, id string, in wire.AsideRemoval) error {
+	return f.c.call(ctx, http.MethodPost, in, nil, nil, "nodes", node, "quarantine", id, "delete")
+}
+
 // Captures yields the captures that answer the query. A *cdx.Incomplete comes last when shards were not covered.
 func (c *Client) Captures(ctx context.Context, q cdx.Query) iter.Seq2[wire.Capture, error] {
 	query := url.Values{"url": {q.URL}, "match": {string(q.Match)}, "filter": q.Filters}

@@ -136,6 +136,13 @@ func (n *Node) handleActs() {
 		func(replica.Held) warrant.Deed { return w.Here(catalog.CheckCopies) }, warrant.Whoever(own.Find)))
 	to.answers(replica.StraysCall, warrant.Answer(w, replica.StraysCall,
 		func(struct{}) warrant.Deed { return warrant.Deed{Act: catalog.LookAtDisks} }, warrant.Whoever(own.Strays)))
+	to.answers(replica.QuarantineCall, warrant.Answer(w, replica.QuarantineCall,
+		func(r replica.AsideRequest) warrant.Deed {
+			if r.Act == "list" {
+				return warrant.Deed{Act: catalog.LookAtDisks}
+			}
+			return w.Here(catalog.CheckCopies)
+		}, warrant.Whoever(own.Quarantine)))
 	to.answers(replica.AuditCall, warrant.Answer(w, replica.AuditCall, func(r replica.AuditRequest) warrant.Deed {
 		if r.Act == "list" {
 			return look

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 	"holdfast/raft"
 	"holdfast/replica"
 )
@@ -62,7 +63,7 @@ type replicaCatalog struct {
 // Watch signals after changes of the catalog that may mean work here, and when what waited for its turn is due.
 func (c replicaCatalog) Watch() (<-chan struct{}, func()) {
 	w := c.Node.Watch(catalog.PrefixFiles, catalog.PrefixUnproved, catalog.PrefixLayout, catalog.PrefixReleases(c.self),
-		catalog.PrefixLeft(c.self), catalog.PrefixOwed(c.of), catalog.PrefixMembers)
+		catalog.PrefixLeft(c.self), catalog.PrefixOwed(c.of), catalog.PrefixMembers, files.PrefixDiscards(c.self))
 	due, deaf := c.bell.listen()
 	both, done := make(chan struct{}, 1), make(chan struct{})
 	go func() {

@@ -102,6 +102,8 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"verify a copy":                   {replica.VerifyCall, "none.warc", catalog.RoleOperator},
 		"find a lost file":                {replica.FindCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
 		"list what nobody counts on":      {replica.StraysCall, struct{}{}, catalog.RoleOperator},
+		"list a quarantine":               {replica.QuarantineCall, replica.AsideRequest{Act: "list"}, catalog.RoleOperator},
+		"take bytes out of a quarantine":  {replica.QuarantineCall, replica.AsideRequest{Act: "restore", ID: "x"}, catalog.RoleOperator},
 		"see which jobs run":              {runner.RunningCall, struct{}{}, catalog.RoleReader},
 		"see what a node sees":            {alertCall, struct{}{}, catalog.RoleReader},
 		"read a node's log":               {logbook.LinesCall, api.LogQuery{}, catalog.RoleOperator},
@@ -117,7 +119,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 					bad[string(role)] = token
 				}
 			}
-			if tt.need == catalog.RoleOperator && name != "list what nobody counts on" {
+			if tt.need == catalog.RoleOperator && name != "list what nobody counts on" && name != "list a quarantine" {
 				bad["of an operator of another place"] = elsewhere
 			}
 			for which, token := range bad {

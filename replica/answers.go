@@ -104,6 +104,28 @@ func (a Answers) Strays(context.Context, catalog.NodeID, struct{}) (StrayReport,
 	return out, nil
 }
 
+// Quarantine answers a QuarantineCall.
+func (a Answers) Quarantine(ctx context.Context, _ catalog.NodeID, r AsideRequest) (AsideReport, error) {
+	switch r.Act {
+	case "list":
+		all, err := a.Replica.Quarantine()
+		out := AsideReport{Aside: all[:min(len(all), straysListed)], Files: len(all)}
+		for _, one := range all {
+			out.Bytes += one.Size
+		}
+		if err != nil {
+			out.Fault = err.Error()
+		}
+		return out, nil
+	case "show":
+		one, err := a.Replica.ShowAside(ctx, r.ID)
+		return AsideReport{Aside: []Aside{one}, Files: 1, Bytes: one.Size}, reasoned(err)
+	case "restore":
+		return AsideReport{}, reasoned(a.Replica.RestoreAside(ctx, r.ID))
+	}
+	return AsideReport{}, fmt.Errorf("unknown request about the quarantine %q", r.Act)
+}
+
 // Audit answers an AuditCall with the audits that the request is about.
 func (a Answers) Audit(_ context.Context, _ catalog.NodeID, r AuditRequest) ([]Audit, error) {
 	if r.Act == "list" {

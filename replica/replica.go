@@ -183,7 +183,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
 		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run,
-		r.compare, r.Disks.run, r.back.run,
+		r.runDiscards, r.compare, r.Disks.run, r.back.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

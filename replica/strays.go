@@ -48,9 +48,9 @@ const (
 
 // strays are the results of the last look.
 type strays struct {
-	mu    sync.Mutex
-	all   []Stray
-	judge map[string]string // path in the quarantine: the state that reading it told
+	mu   sync.Mutex
+	all  []Stray
+	read map[string]asideRead // path in the quarantine: what reading it gave
 }
 
 // Strays returns the bytes that the last look found and that the archive neither counts on nor asks for.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 )
 
 // quarantine looks at quarantined files. Bytes that turn out right are offered if nobody else has the file; wrong
@@ -37,17 +38,7 @@ func (l *strayLook) setAside(ctx context.Context, name catalog.FileName, path st
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	var f catalog.File
-	var complete, wanted bool
-	err = l.catalog.View(func(v catalog.View) error {
-		var err error
-		if f, err = v.File(name); err != nil {
-			return err
-		}
-		holders, err := v.CoveringFile(&f)
-		complete, wanted = f.Removed != 0 || f.Complete(), f.Removed == 0 && len(holders) == 0
-		return err
-	})
+	f, complete, wanted, err := l.wants(name)
 	if errors.Is(err, catalog.ErrNotFound) {
 		l.note("quarantine", path, name, strayUnknown)
 		return nil
@@ -55,52 +46,79 @@ func (l *strayLook) setAside(ctx context.Context, name catalog.FileName, path st
 	if err != nil {
 		return err
 	}
-	state := l.judged(path)
-	if state == "" || state == strayKept && wanted {
-		if state, err = l.read(ctx, f, path, wanted); err != nil {
+	one, known := l.keptReading(path, info)
+	if !known {
+		if one, err = l.readAside(ctx, path, l.pace); err != nil {
 			return err
 		}
 	}
-	if complete && state == strayDamaged && time.Since(asideSince(path)) > quarantineTime {
-		if err := l.store.dropAside(path); err != nil {
+	state := asideState(one, f)
+	switch {
+	case state == asideRight && wanted:
+		if state, err = l.offer(ctx, f, path); err != nil {
 			return err
 		}
-		l.log.Info("bytes in the quarantine were deleted: the file is complete", "file", name, "path", path)
-		return nil
+	case state == asideRight:
+		state = strayKept
+	case complete && state == strayDamaged && time.Since(asideSince(path)) > quarantineTime:
+		gone, err := l.expire(ctx, name, path)
+		if err != nil || gone {
+			return err
+		}
 	}
 	l.note("quarantine", path, name, state)
 	l.found[len(l.found)-1].Harmless = complete && state == strayDamaged
 	return nil
 }
 
-func (l *strayLook) judged(path string) string {
-	l.strays.mu.Lock()
-	defer l.strays.mu.Unlock()
-	return l.strays.judge[path]
+// wants looks at a file: whether all copies that are to be made are there, one of bytes among them, or it was removed;
+// and whether nobody is known to have good bytes of it.
+func (l *strayLook) wants(name catalog.FileName) (f catalog.File, complete, wanted bool, err error) {
+	err = l.catalog.View(func(v catalog.View) error {
+		var err error
+		if f, err = v.File(name); err != nil {
+			return err
+		}
+		holders, err := v.CoveringFile(&f)
+		complete = f.Removed != 0 || f.Complete() && f.Lost == 0 && len(holders) > 0
+		wanted = f.Removed == 0 && len(holders) == 0
+		return err
+	})
+	return f, complete, wanted, err
 }
 
-// read tells what bytes in the quarantine are, and offers them when they are right and wanted.
-func (l *strayLook) read(ctx context.Context, f catalog.File, path string, wanted bool) (state string, err error) {
-	size, digest, err := l.store.hashFile(ctx, path, l.pace)
-	switch {
-	case errors.Is(err, errUnreadable):
-		return strayUnread, nil
-	case err != nil:
-		return "", err
-	case size != f.Size || digest != f.SHA256:
-		state = strayDamaged
-	case wanted:
-		return l.offer(ctx, f, path)
-	default:
-		state = strayKept
+// expire deletes bytes that have been in the quarantine for long enough. They are read once more just before: an
+// earlier reading may have been wrong, and the archive may have learnt meanwhile what the file is. Then the cluster is
+// asked, as this node's own state may be old. A cluster that does not decide such things yet is not asked: there all
+// nodes that are said to have the file must have compared their copies with the catalog.
+func (l *strayLook) expire(ctx context.Context, name catalog.FileName, path string) (gone bool, err error) {
+	one, err := l.readAside(ctx, path, l.pace)
+	if err != nil {
+		return false, err
 	}
-	l.strays.mu.Lock()
-	defer l.strays.mu.Unlock()
-	if l.strays.judge == nil {
-		l.strays.judge = make(map[string]string)
+	f, complete, _, err := l.wants(name)
+	if err != nil || !complete || asideState(one, f) != strayDamaged {
+		return false, err
 	}
-	l.strays.judge[path] = state
-	return state, nil
+	id := files.AsideName(filepath.Base(path))
+	answer, err := l.askDrop(ctx, files.Drop{Node: l.cfg.Self, Aside: id, SHA256: one.digest})
+	if refusal := (*catalog.Refusal)(nil); errors.As(err, &refusal) && refusal.Code == catalog.Unsupported {
+		err = l.catalog.View(func(v catalog.View) (err error) {
+			answer.Allowed = f.Removed != 0
+			if !answer.Allowed {
+				answer.Allowed, err = allCompared(v, f)
+			}
+			return err
+		})
+	}
+	if err != nil || !answer.Allowed {
+		return false, err
+	}
+	if err := l.forget(path); err != nil {
+		return false, err
+	}
+	l.log.Info("bytes in the quarantine were deleted: the file is complete", "file", name, "path", path)
+	return true, nil
 }
 
 // asideSince returns when the bytes at path in the quarantine were set aside, as their name says; now if it does not.

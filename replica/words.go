@@ -8,6 +8,7 @@ import (
 	"net"
 
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 )
 
 // The kinds of streams and calls between the replicas of nodes. They are on the wire: a kind keeps its meaning for
@@ -21,6 +22,8 @@ const (
 	StraysCall   = "strays"
 
 	ChallengeCall = "file.challenge"
+
+	QuarantineCall = "quarantine"
 )
 
 // Carrier reaches other nodes. When the other side answered with a reason, the error has a method Reason that returns
@@ -36,6 +39,9 @@ const (
 	reasonNotHere = "not-here"
 
 	reasonNotExaminer = "not-examiner"
+
+	reasonNotAside = "not-aside"
+	reasonStays    = "stays"
 )
 
 // refusal is an error that travels with a reason.
@@ -57,12 +63,24 @@ func reasoned(err error) error {
 		return refusal{err, reasonNotHere}
 	case errors.Is(err, ErrNotExaminer):
 		return refusal{err, reasonNotExaminer}
+	case errors.Is(err, ErrNotAside):
+		return refusal{err, reasonNotAside}
+	case errors.Is(err, ErrStaysAside):
+		return refusal{err, reasonStays}
 	}
 	return err
 }
 
-// Understood turns another node's answer to a call about a file into ErrBusy, ErrNotHere or ErrNotExaminer where it is
-// that.
+// said is what another node said, which is one of the errors that a caller acts on.
+type said struct {
+	error
+	kind error
+}
+
+func (s said) Is(target error) bool { return target == s.kind }
+
+// Understood turns another node's answer to a call about a file into ErrBusy, ErrNotHere or ErrNotExaminer, or one that
+// is ErrNotAside or ErrStaysAside, where it is that.
 func Understood(err error) error {
 	var with interface{ Reason() string }
 	if errors.As(err, &with) {
@@ -73,6 +91,10 @@ func Understood(err error) error {
 			return ErrNotHere
 		case reasonNotExaminer:
 			return ErrNotExaminer
+		case reasonNotAside:
+			return said{err, ErrNotAside}
+		case reasonStays:
+			return said{err, ErrStaysAside}
 		}
 	}
 	return err
@@ -119,6 +141,20 @@ func (one *Audit) GroupID(node string) string {
 		return one.Group
 	}
 	return one.ID + "-" + node
+}
+
+// AsideRequest is the request of a QuarantineCall: list, or show or restore what has the id.
+type AsideRequest struct {
+	Act string          `json:"act"`
+	ID  files.AsideName `json:"id,omitempty"`
+}
+
+// AsideReport is what is in the quarantine of a node: what was asked for, or the first, and how much in all.
+type AsideReport struct {
+	Aside []Aside `json:"aside"`
+	Files int     `json:"files"`
+	Bytes int64   `json:"bytes"`
+	Fault string  `json:"fault,omitempty"` // why there may be more
 }
 
 // StrayReport is what one node has that the archive neither counts on nor asks for: the first files, and how much in

@@ -200,6 +200,39 @@ type Stray struct {
 	State string `json:"state" doc:"why it is there, and what will be done with it"`
 }
 
+// NodeQuarantine lists what is in the quarantine of one node.
+type NodeQuarantine struct {
+	Node        string  `json:"node"`
+	Name        string  `json:"name,omitempty"`
+	Unreachable string  `json:"unreachable,omitempty" doc:"why the node did not answer; what it has is unknown then"`
+	Fault       string  `json:"fault,omitempty" doc:"why the list is not whole"`
+	Files       int     `json:"files" doc:"number of files, including those not listed"`
+	Bytes       int64   `json:"bytes"`
+	Aside       []Aside `json:"aside" doc:"the first 1000"`
+}
+
+// Aside is bytes that a node has set aside.
+type Aside struct {
+	ID     string    `json:"id" doc:"the file's name, a dot, and when the bytes were set aside"`
+	Name   string    `json:"name" doc:"the file's name"`
+	Path   string    `json:"path" doc:"on the node's disk"`
+	Size   int64     `json:"size"`
+	Since  time.Time `json:"since" doc:"when they were set aside"`
+	Reason string    `json:"reason" doc:"why"`
+	SHA256 string    `json:"sha256,omitempty" doc:"of the bytes, if they have been read"`
+	State  string    `json:"state" doc:"what the bytes are"`
+	Known  bool      `json:"known" doc:"the catalog knows the file"`
+	Good   int       `json:"good" doc:"number of verified copies of the file that replicas have"`
+	Kept   string    `json:"kept,omitempty" doc:"why the bytes are not deleted now, whoever asks"`
+	Going  bool      `json:"going,omitempty" doc:"somebody asked for their deletion, and the node has not carried it out yet"`
+}
+
+// AsideRemoval asks for the deletion of bytes that a node has set aside.
+type AsideRemoval struct {
+	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"of the bytes; others are not deleted"`
+	Reason string `json:"reason" minLength:"1" maxLength:"500"`
+}
+
 // Audit is one pass over the copies of one replica or all.
 type Audit struct {
 	ID       string      `json:"id"`

@@ -28,31 +28,35 @@ var Rules = []agree.Rule{
 	{Kind: NoteCheck, Level: LevelOfChallenges, Do: with(noteCheck)},
 	{Kind: ReplaceCopy, Level: LevelOfChallenges, Do: with(replaceCopy)},
 	{Kind: RecordLedger, Level: LevelOfLedgers, Do: with(recordLedger)},
+	{Kind: DiscardAside, Level: LevelOfAside, Do: with(discardAside)},
+	{Kind: DropAside, Level: LevelOfAside, Do: with(dropAside)},
 }
 
 // The kinds of commands and their bodies.
 const (
-	AddFiles     agree.Kind = "file.add"        // Additions, at most MaxItems
-	RemoveFile   agree.Kind = "file.remove"     // FileRemoval
-	LoseFile     agree.Kind = "file.lose"       // FileLoss
-	ReportCopies agree.Kind = "copy.report"     // CopyReports, at most MaxItems
-	ReleaseFiles agree.Kind = "file.release"    // Releases, at most MaxItems
-	FindCopies   agree.Kind = "audit.findings"  // Findings, at most MaxItems
-	PassShard    agree.Kind = "audit.pass"      // ShardPass
-	JudgeCopies  agree.Kind = "audit.verdict"   // Verdicts, at most MaxItems
-	FindSources  agree.Kind = "source.findings" // Findings, at most MaxItems: about what the node keeps as the source
-	TakeSources  agree.Kind = "source.take"     // Takeovers, at most MaxItems
-	AssignShards agree.Kind = "shard.assign"    // Assignment
-	SwitchShard  agree.Kind = "shard.switch"    // Switch
-	SwitchShards agree.Kind = "shard.switches"  // Switches, of shards without files
-	LeaveShard   agree.Kind = "shard.leave"     // Leaving
-	LeaveShards  agree.Kind = "shard.leaves"    // Leavings
-	FillReplica  agree.Kind = "replica.fill"    // FillStep
-	DrawLots     agree.Kind = "audit.draw"      // Drawing
-	FindAnswers  agree.Kind = "audit.answers"   // Answers, at most MaxItems
-	NoteCheck    agree.Kind = "audit.check"     // Check
-	ReplaceCopy  agree.Kind = "copy.replace"    // Replacement
-	RecordLedger agree.Kind = "ledger.record"   // Ledger
+	AddFiles     agree.Kind = "file.add"          // Additions, at most MaxItems
+	RemoveFile   agree.Kind = "file.remove"       // FileRemoval
+	LoseFile     agree.Kind = "file.lose"         // FileLoss
+	ReportCopies agree.Kind = "copy.report"       // CopyReports, at most MaxItems
+	ReleaseFiles agree.Kind = "file.release"      // Releases, at most MaxItems
+	FindCopies   agree.Kind = "audit.findings"    // Findings, at most MaxItems
+	PassShard    agree.Kind = "audit.pass"        // ShardPass
+	JudgeCopies  agree.Kind = "audit.verdict"     // Verdicts, at most MaxItems
+	FindSources  agree.Kind = "source.findings"   // Findings, at most MaxItems: about what the node keeps as the source
+	TakeSources  agree.Kind = "source.take"       // Takeovers, at most MaxItems
+	AssignShards agree.Kind = "shard.assign"      // Assignment
+	SwitchShard  agree.Kind = "shard.switch"      // Switch
+	SwitchShards agree.Kind = "shard.switches"    // Switches, of shards without files
+	LeaveShard   agree.Kind = "shard.leave"       // Leaving
+	LeaveShards  agree.Kind = "shard.leaves"      // Leavings
+	FillReplica  agree.Kind = "replica.fill"      // FillStep
+	DrawLots     agree.Kind = "audit.draw"        // Drawing
+	FindAnswers  agree.Kind = "audit.answers"     // Answers, at most MaxItems
+	NoteCheck    agree.Kind = "audit.check"       // Check
+	ReplaceCopy  agree.Kind = "copy.replace"      // Replacement
+	RecordLedger agree.Kind = "ledger.record"     // Ledger
+	DiscardAside agree.Kind = "quarantine.delete" // Discard
+	DropAside    agree.Kind = "quarantine.drop"   // Drop; the answer is Dropped
 )
 
 // LevelOfChallenges is the level of a cluster whose nodes challenge each other for the bytes of their copies.

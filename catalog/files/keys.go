@@ -27,6 +27,7 @@ const (
 	prefixChecks   = "check/"    // <replica>/<kind>/<node>: Check (level 5)
 	prefixLedger   = "ledger/"   // <replica>/<serial>: Ledger (level 5)
 	PrefixNewest   = "newest/"   // <replica>: Ledger, the one with the greatest number (level 5)
+	prefixDiscards = "discard/"  // <node>/<name in its quarantine>: Discarding (level 5)
 )
 
 // PrefixOwed returns the prefix of the keys of a replica's owed copies: a change beneath it means work for the holder
@@ -44,6 +45,11 @@ func PrefixLeft(node agree.NodeID) string { return prefixLeft + string(node) + "
 
 // PrefixShard returns the prefix of the names of a shard's files.
 func PrefixShard(shard cluster.Shard) string { return prefixShards + shard.String() + "/" }
+
+// PrefixDiscards returns the prefix of the bytes that a node is to delete from its quarantine.
+func PrefixDiscards(node agree.NodeID) string { return prefixDiscards + string(node) + "/" }
+
+func keyDiscard(n agree.NodeID, name AsideName) string { return PrefixDiscards(n) + string(name) }
 
 func prefixSource(node agree.NodeID) string { return prefixSources + string(node) + "/" }
 

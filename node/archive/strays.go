@@ -8,7 +8,8 @@ import (
 	"holdfast/replica"
 )
 
-// Strays finds out for the API what lies on all nodes that the archive neither counts on nor asks for.
+// Strays finds out for the API what lies on all nodes that the archive neither counts on nor asks for, and what they
+// have set aside.
 type Strays struct{ Cluster }
 
 // List asks every member. One that does not answer is in the list with the reason.
