@@ -145,6 +145,11 @@ type Unwanted interface {
 // Strays finds bytes on the nodes' disks that the archive neither counts on nor asks for.
 type Strays interface {
 	List(ctx context.Context) ([]NodeStrays, error) // of every member, including those that do not answer
+	// Adopt has a node take bytes that nobody asks for into the archive. ErrNotFound: it has none under the name. A
+	// *catalog.Refusal says why they cannot be the file.
+	Adopt(ctx context.Context, node catalog.NodeID, a Adoption, actor string) error
+	// SetAside has a node move such bytes to its quarantine.
+	SetAside(ctx context.Context, node catalog.NodeID, name catalog.FileName, reason, actor string) error
 }
 
 // NodeJobs are the jobs that crawl on a node, or why the node did not say so.

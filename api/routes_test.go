@@ -66,6 +66,8 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"collection-remove": {"/collections/none/remove", `{"reason":"x"}`, "admin"},
 		"sign-in":           {"/sign-in-links", "", "reader"},
 		"config":            {"/config", "", "north"}, "disk-list": reads("/disks"),
+		"stray-adopt":        {"/nodes/north-1/strays/x/adopt", `{}`, "north"},
+		"stray-set-aside":    {"/nodes/north-1/strays/x/set-aside", `{"reason":"x"}`, "north"},
 		"quarantine-list":    {"/quarantine", "", "operator anywhere"},
 		"quarantine-show":    {"/nodes/north-1/quarantine/x", "", "north"},
 		"quarantine-restore": {"/nodes/north-1/quarantine/x/restore", "", "north"},

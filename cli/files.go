@@ -30,6 +30,7 @@ type fileCmd struct {
 	Repair  fileRepairCmd  `cmd:"" help:"Read the copies of files now, and wait until a replica's bad ones are made again."`
 	Replace fileReplaceCmd `cmd:"" help:"Set a replica's bad copy of a file aside, and make it again from a good one."`
 	Strays  fileStraysCmd  `cmd:"" help:"List bytes on the nodes' disks that are not counted as a copy of any file."`
+	Adopt   fileAdoptCmd   `cmd:"" help:"Take bytes on the nodes' disks into the archive that are not counted as a copy of any file."`
 	Lost    fileLostCmd    `cmd:"" help:"Declare a file lost: no node has its bytes any more."`
 	Remove  fileRemoveCmd  `cmd:"" help:"Remove a file for ever. Its name stays as a tombstone and cannot be used again."`
 }

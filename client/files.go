@@ -92,6 +92,17 @@ func (f Files) Strays(ctx context.Context) ([]wire.NodeStrays, error) {
 	return list[wire.NodeStrays](ctx, f.c, nil, "strays")
 }
 
+// Adopt has a node take bytes into the archive that nobody asks for.
+func (f Files) Adopt(ctx context.Context, node, name string, in wire.Adoption) (wire.File, error) {
+	return post[wire.File](ctx, f.c, in, "nodes", node, "strays", name, "adopt")
+}
+
+// SetAside has a node move bytes that nobody asks for to its quarantine.
+func (f Files) SetAside(ctx context.Context, node, name, reason string) error {
+	return f.c.call(ctx, http.MethodPost, wire.ReasonRequest{Reason: reason}, nil, nil, "nodes", node, "strays", name,
+		"set-aside")
+}
+
 // Quarantine lists the bytes that the nodes have set aside.
 func (f Files) Quarantine(ctx context.Context) ([]wire.NodeQuarantine, error) {
 	return list[wire.NodeQuarantine](ctx, f.c, nil, "quarantine")

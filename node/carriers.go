@@ -136,6 +136,14 @@ func (n *Node) handleActs() {
 		func(replica.Held) warrant.Deed { return w.Here(catalog.CheckCopies) }, warrant.Whoever(own.Find)))
 	to.answers(replica.StraysCall, warrant.Answer(w, replica.StraysCall,
 		func(struct{}) warrant.Deed { return warrant.Deed{Act: catalog.LookAtDisks} }, warrant.Whoever(own.Strays)))
+	to.answers(replica.StrayCall, warrant.Answer(w, replica.StrayCall,
+		func(r replica.StrayRequest) warrant.Deed {
+			d := w.Here(catalog.CheckCopies)
+			if r.Collection != "" { // a new file of it
+				d.Where.Collections = []catalog.CollectionName{r.Collection}
+			}
+			return d
+		}, own.Stray))
 	to.answers(replica.QuarantineCall, warrant.Answer(w, replica.QuarantineCall,
 		func(r replica.AsideRequest) warrant.Deed {
 			if r.Act == "list" {

@@ -102,6 +102,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"verify a copy":                   {replica.VerifyCall, "none.warc", catalog.RoleOperator},
 		"find a lost file":                {replica.FindCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
 		"list what nobody counts on":      {replica.StraysCall, struct{}{}, catalog.RoleOperator},
+		"adopt a stray":                   {replica.StrayCall, replica.StrayRequest{Act: "adopt", Adoption: replica.Adoption{Name: "x"}}, catalog.RoleOperator},
 		"list a quarantine":               {replica.QuarantineCall, replica.AsideRequest{Act: "list"}, catalog.RoleOperator},
 		"take bytes out of a quarantine":  {replica.QuarantineCall, replica.AsideRequest{Act: "restore", ID: "x"}, catalog.RoleOperator},
 		"see which jobs run":              {runner.RunningCall, struct{}{}, catalog.RoleReader},

@@ -104,6 +104,18 @@ func (a Answers) Strays(context.Context, catalog.NodeID, struct{}) (StrayReport,
 	return out, nil
 }
 
+// Stray answers a StrayCall, in the name of who asks.
+func (a Answers) Stray(ctx context.Context, _ catalog.NodeID, by string, r StrayRequest) (struct{}, error) {
+	switch r.Act {
+	case "adopt":
+		return struct{}{}, reasoned(a.Replica.AdoptStray(ctx, r.Adoption))
+	case "set-aside":
+		why := fmt.Sprintf("set aside by %s: %s", by, r.Reason)
+		return struct{}{}, reasoned(a.Replica.SetStrayAside(ctx, r.Name, why))
+	}
+	return struct{}{}, fmt.Errorf("unknown request about strays %q", r.Act)
+}
+
 // Quarantine answers a QuarantineCall.
 func (a Answers) Quarantine(ctx context.Context, _ catalog.NodeID, r AsideRequest) (AsideReport, error) {
 	switch r.Act {

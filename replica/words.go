@@ -24,6 +24,7 @@ const (
 	ChallengeCall = "file.challenge"
 
 	QuarantineCall = "quarantine"
+	StrayCall      = "stray"
 )
 
 // Carrier reaches other nodes. When the other side answered with a reason, the error has a method Reason that returns
@@ -155,6 +156,13 @@ type AsideReport struct {
 	Files int     `json:"files"`
 	Bytes int64   `json:"bytes"`
 	Fault string  `json:"fault,omitempty"` // why there may be more
+}
+
+// StrayRequest is the request of a StrayCall: adopt, or set-aside.
+type StrayRequest struct {
+	Act string `json:"act"`
+	Adoption
+	Reason string `json:"reason,omitempty"`
 }
 
 // StrayReport is what one node has that the archive neither counts on nor asks for: the first files, and how much in

@@ -200,6 +200,12 @@ type Stray struct {
 	State string `json:"state" doc:"why it is there, and what will be done with it"`
 }
 
+// Adoption takes bytes on a node into the archive that nobody asks for.
+type Adoption struct {
+	Collection string `json:"collection,omitempty" maxLength:"64" doc:"of a file that the catalog does not know"`
+	SHA256     string `json:"sha256,omitempty" pattern:"^([0-9a-fA-F]{64})?$" doc:"other bytes are refused"`
+}
+
 // NodeQuarantine lists what is in the quarantine of one node.
 type NodeQuarantine struct {
 	Node        string  `json:"node"`

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"holdfast/api"
+	"holdfast/catalog"
 	"holdfast/node/wire"
 	"holdfast/replica"
 )
@@ -36,4 +37,28 @@ func (s Strays) List(ctx context.Context) ([]api.NodeStrays, error) {
 		out[i] = one
 	}
 	return out, nil
+}
+
+// Adopt has the node take bytes that nobody asks for into the archive.
+func (s Strays) Adopt(ctx context.Context, node catalog.NodeID, a api.Adoption, actor string) error {
+	r := replica.StrayRequest{Act: "adopt", Adoption: replica.Adoption{Name: a.Name, Collection: a.Collection,
+		SHA256: a.SHA256}}
+	return s.act(ctx, node, r, actor)
+}
+
+// SetAside has the node move bytes that nobody asks for to its quarantine.
+func (s Strays) SetAside(ctx context.Context, node catalog.NodeID, name catalog.FileName, reason, actor string) error {
+	r := replica.StrayRequest{Act: "set-aside", Adoption: replica.Adoption{Name: name}, Reason: reason}
+	return s.act(ctx, node, r, actor)
+}
+
+func (s Strays) act(ctx context.Context, node catalog.NodeID, r replica.StrayRequest, actor string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	if node == s.Self {
+		_, err = s.Own.Stray(ctx, s.Self, actor, r)
+	} else {
+		_, err = wire.Ask[struct{}](ctx, s.Ask, node, replica.StrayCall, r)
+	}
+	return refusedAside(replica.Understood(err))
 }
