@@ -16,8 +16,10 @@ import (
 // indexedFiles are the node's files as the index reads them.
 type indexedFiles struct{ store *replica.Store }
 
-func (f indexedFiles) Has(name catalog.FileName) bool { return f.store.Has(name) }
-func (f indexedFiles) Shards() []catalog.Shard        { return f.store.Shards() }
+// Has is true of files on a disk that is away, too: their captures are not forgotten.
+func (f indexedFiles) Has(name catalog.FileName) bool { return f.store.Has(name) || f.store.Away(name) }
+
+func (f indexedFiles) Shards() []catalog.Shard { return f.store.Shards() }
 
 func (f indexedFiles) Open(name catalog.FileName) (io.ReadCloser, error) {
 	b, err := f.store.Open(name)

@@ -20,6 +20,9 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	best, room := sh.root, int64(0)
+	if best != nil && best.absent != nil {
+		return nil, nil, best.mounted()
+	}
 	if best == nil {
 		best, room, err = s.choose(n, size)
 	} else {
@@ -66,6 +69,9 @@ func (s *Store) hasRoom(f catalog.File) bool {
 	defer sh.mu.Unlock()
 	var room int64
 	var err error
+	if sh.root != nil && sh.root.absent != nil {
+		return false
+	}
 	if sh.root != nil {
 		room, err = s.room(sh.root)
 	} else {
@@ -80,7 +86,7 @@ func (s *Store) hasRoom(f catalog.File) bool {
 func (s *mounts) choose(n catalog.Shard, size int64) (best *root, room int64, err error) {
 	highest := math.Inf(-1)
 	for _, r := range s.roots {
-		if r.draining.Load() {
+		if r.draining.Load() || r.absent != nil {
 			continue
 		}
 		free, err := s.room(r)

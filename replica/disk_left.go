@@ -57,6 +57,10 @@ func (l *leavings) assign() error {
 	}
 	for n := range catalog.Shard(catalog.Shards) {
 		f := all[n]
+		if away := l.store.absent(); away != nil && len(f.folders) == 0 { // nobody knows which shards it has
+			l.store.shards[n].root = away
+			continue
+		}
 		if len(f.folders) == 0 && len(f.left) == 1 {
 			if err := l.takeBack(n, f.left[0]); err != nil {
 				return err
@@ -81,7 +85,15 @@ func (l *leavings) assign() error {
 // find looks through the roots.
 func (l *leavings) find() (all [catalog.Shards]found, err error) {
 	for _, r := range l.store.roots {
+		if r.absent != nil {
+			continue
+		}
 		entries, err := os.ReadDir(r.path)
+		if err != nil && !l.store.alone(r) {
+			l.store.log.Error("a disk for files cannot be read; the node starts without it", "disk", r.path, "err", err)
+			r.absent = err
+			continue
+		}
 		if err != nil {
 			return all, err
 		}
@@ -151,6 +163,11 @@ func (r *root) movedFrom(n catalog.Shard) string {
 func (l *leavings) settle(n catalog.Shard, r *root) error {
 	for _, one := range l.list() {
 		if one.shard == n {
+			return nil
+		}
+	}
+	for _, other := range l.store.roots { // it may have something left of the shard
+		if other.absent != nil && other.mark == r.movedFrom(n) {
 			return nil
 		}
 	}

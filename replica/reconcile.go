@@ -17,7 +17,7 @@ func (s *Store) reconcile() error {
 		return err
 	}
 	for n := range catalog.Shard(catalog.Shards) {
-		if s.shards[n].root == nil {
+		if s.shards[n].root == nil || s.shards[n].root.absent != nil {
 			continue
 		}
 		if err := s.reconcileShard(n); err != nil { // the other shards are usable nevertheless
@@ -25,6 +25,9 @@ func (s *Store) reconcile() error {
 		}
 	}
 	for _, r := range s.roots {
+		if r.absent != nil {
+			continue
+		}
 		if err := s.finishQuarantine(r); err != nil {
 			s.log.Error("what a crash left in the quarantine stays there", "folder", r.quarantine, "err", err)
 		}

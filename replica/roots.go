@@ -24,7 +24,7 @@ const MarkName = ".holdfast-root"
 
 const markText = "# A disk of a Holdfast archive. This file belongs to it: without it, the node takes the disk for " +
 	"one that is\n" +
-	"# not mounted, and does not start.\n"
+	"# not mounted, and does not use it.\n"
 
 // openRoots opens the roots, after all that this node has used are seen to be there. New ones are marked.
 func (s *mounts) openRoots() error {
@@ -34,12 +34,13 @@ func (s *mounts) openRoots() error {
 	}
 	asked, _ := s.asked.look()                         // when it cannot be read, all disks have to be there
 	there := make(map[string]string, len(s.cfg.Roots)) // path by mark
+	absent := make(map[string]bool)
 	for _, path := range s.cfg.Roots {
 		mark, err := readMark(path)
-		if err != nil {
+		if err != nil && !isKnown(known, path) { // a disk with errors is away, if it was used before
 			return err
 		}
-		if other := there[mark]; other != "" {
+		if other := there[mark]; mark != "" && other != "" {
 			return fmt.Errorf("%s and %s carry the same mark (%s)", other, path, MarkName)
 		}
 		if mark != "" {
@@ -48,6 +49,13 @@ func (s *mounts) openRoots() error {
 	}
 	for mark, path := range known {
 		if there[mark] != "" || asked.emptied(mark) {
+			continue
+		}
+		if why := s.mayBeAbsent(path); why != nil && len(there) > 0 {
+			s.roots = append(s.roots, &root{path: path, incoming: s.cfg.Incoming, quarantine: s.cfg.Quarantine,
+				mark: mark, absent: why})
+			s.log.Error("a disk for files is not there; the node starts without it", "disk", path, "err", why)
+			absent[path], there[mark] = true, path
 			continue
 		}
 		if slices.Contains(s.cfg.Roots, path) {
@@ -59,6 +67,9 @@ func (s *mounts) openRoots() error {
 			"and run an audit, and its copies are fetched again", path, ErrNotMounted, s.cfg.Known)
 	}
 	for _, path := range s.cfg.Roots {
+		if absent[path] {
+			continue
+		}
 		if s.asked.takenAway(path) {
 			s.log.Warn("a disk that was emptied is not there and is not used", "disk", path)
 			continue
@@ -82,6 +93,44 @@ func (s *mounts) openRoots() error {
 		return err
 	}
 	return s.writeKnown(known, there)
+}
+
+// isKnown reports whether a root was last seen at the path.
+func isKnown(known map[string]string, path string) bool {
+	for _, was := range known {
+		if was == path {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeAbsent says why nothing is to be seen of the disk that was used at the path, which the settings still name; nil
+// when the settings do not, or when another disk is there.
+func (s *mounts) mayBeAbsent(path string) error {
+	if !slices.Contains(s.cfg.Roots, path) {
+		return nil
+	}
+	mark, err := readMark(path)
+	if err == nil && mark == "" {
+		err = fmt.Errorf("%s: %w: its mark (%s) is missing", path, ErrNotMounted, MarkName)
+	}
+	return err
+}
+
+// alone reports whether there is no other root that was there when the store was opened.
+func (s *mounts) alone(r *root) bool {
+	return !slices.ContainsFunc(s.roots, func(other *root) bool { return other != r && other.absent == nil })
+}
+
+// absent returns a root that was not there when the store was opened, nil if all were.
+func (s *mounts) absent() *root {
+	for _, r := range s.roots {
+		if r.absent != nil {
+			return r
+		}
+	}
+	return nil
 }
 
 // readMark returns the mark of the root at path, "" if there is none.
@@ -175,7 +224,11 @@ func (r *root) mounted() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotMounted, err)
 	}
-	if mark != r.mark {
+	if r.absent != nil && mark == r.mark {
+		return fmt.Errorf("%s: %w since the node's start (%w): it is there again, and used from the next start", r.path,
+			ErrNotMounted, r.absent)
+	}
+	if mark != r.mark || r.absent != nil {
 		return fmt.Errorf("%s: %w: its mark (%s) is missing", r.path, ErrNotMounted, MarkName)
 	}
 	return nil
@@ -193,6 +246,13 @@ func (s *mounts) Mounted() error {
 		gone = errors.Join(gone, r.mounted())
 	}
 	return gone
+}
+
+// Away reports whether the file's shard lies on a disk that was not there when the store was opened, or may do so: no
+// other disk has it. What is not seen of it is not gone.
+func (s *Store) Away(name catalog.FileName) bool {
+	r := s.shards.on(name.Shard())
+	return r != nil && r.absent != nil
 }
 
 // reachable answers ErrNotMounted when the file's shard lies on a disk that has gone away.

@@ -67,15 +67,35 @@ func TestARootThatIsNotMountedIsRefused(t *testing.T) {
 	}
 	more := cfg.Roots[1]
 	mount := unmount(t, more)
-	refused("without the disk", more)
+	away := func(when string) {
+		t.Helper()
+		s, err := OpenStore(cfg, disk.New(), discard())
+		if err != nil || s.Has("a.warc") || !s.Away("a.warc") || !errors.Is(s.Mounted(), ErrNotMounted) || !strings.Contains(s.Mounted().Error(), more) {
+			t.Fatalf("%s: %v", when, err)
+		}
+		if err := keep(s, "a.warc", []byte("bytes")); !errors.Is(err, ErrNotMounted) {
+			t.Fatalf("%s, it is stored elsewhere: %v", when, err)
+		}
+	}
+	away("without the disk")
 	if left, err := os.ReadDir(more); err != nil || len(left) > 0 {
 		t.Fatalf("the empty folder now holds %v, %v", left, err)
 	}
 	if err := os.Remove(more); err != nil {
 		t.Fatal(err)
 	}
-	refused("without its folder", more)
+	away("without its folder")
+	s, err := OpenStore(cfg, disk.New(), discard())
+	if err != nil {
+		t.Fatal(err)
+	}
 	mount()
+	if err := s.Mounted(); !errors.Is(err, ErrNotMounted) || !strings.Contains(err.Error(), "next start") {
+		t.Fatalf("mounted while the node runs: %v", err)
+	}
+	if err := keep(s, "a.warc", []byte("bytes")); !errors.Is(err, ErrNotMounted) {
+		t.Fatalf("it is written before it was looked at: %v", err)
+	}
 	holds("mounted again", true)
 
 	cfg.Roots[0], cfg.Roots[1] = cfg.Roots[1], cfg.Roots[0]
@@ -174,4 +194,148 @@ func TestADiskThatGoesAwayIsNotLoss(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// TestANodeStartsWithoutOneOfItsDisks starts it while a disk is away: nothing that lies there is taken for gone, by no
+// audit, and the rest works; when it is back at a start, all is as before.
+func TestANodeStartsWithoutOneOfItsDisks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		north := c.node("north-1")
+		one, two := filepath.Join(north.dir, "one"), filepath.Join(north.dir, "two")
+		north.roots = []string{one, two}
+		north.open()
+		stop := c.run("north-1", "south-1")
+		var names []catalog.FileName
+		for i := range 12 {
+			north.put(fileName(i), uint64(i), 1000)
+			names = append(names, fileName(i))
+		}
+		c.complete(names...)
+		sleep(t.Context(), time.Minute)
+		var here, gone int
+		for _, name := range names {
+			if strings.HasPrefix(north.r.store.Path(name), two) {
+				gone++
+			} else {
+				here++
+			}
+		}
+		if here == 0 || gone == 0 {
+			t.Fatalf("%d files on one disk, %d on the other", here, gone)
+		}
+		stop()
+		mount := unmount(t, two)
+		north.open()
+		stop = c.run("north-1", "south-1")
+		for _, name := range names {
+			if len(north.get(name)) != 1000 {
+				t.Errorf("%s cannot be read", name)
+			}
+		}
+		started, err := north.r.StartAudit("", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sleep(t.Context(), 8*time.Hour) // strays are looked for, too
+		if got, err := north.r.Audit(started.ID); err != nil || got.State != AuditIncomplete || got.Excepted > 0 || got.Faulty != gone || got.Files != int64(here) {
+			t.Errorf("audit: %+v, %v", got, err)
+		}
+		report, err := north.r.Disks.Report()
+		if err != nil || report.Disks[0].State+report.Disks[1].State != DiskInUse+DiskGone && report.Disks[0].State+report.Disks[1].State != DiskGone+DiskInUse {
+			t.Errorf("disks: %+v, %v", report, err)
+		}
+		good := func(when string) {
+			t.Helper()
+			c.View(func(v catalog.View) error {
+				for _, name := range names {
+					if f, err := v.File(name); err != nil || !f.Copy("north").Good() {
+						t.Errorf("%s: copy of %s: %+v, %v", when, name, f.Copy("north"), err)
+					}
+				}
+				return nil
+			})
+		}
+		good("while the disk is away")
+		if left, err := os.ReadDir(two); err != nil || len(left) > 0 {
+			t.Errorf("the mount point now holds %v, %v", left, err)
+		}
+		stop()
+		mount()
+		north.open()
+		defer c.run("north-1", "south-1")()
+		if got := north.audited(); got.State != AuditDone || got.Excepted > 0 || got.Files != int64(len(names)) {
+			t.Errorf("audit after the disk came back: %+v", got)
+		}
+		good("after it came back")
+	})
+}
+
+// TestAMovedShardWaitsForADiskThatIsAway moves a shard, and starts without the disk that it came from, and without the one
+// that it went to: neither is given the shard by mistake.
+func TestAMovedShardWaitsForADiskThatIsAway(t *testing.T) {
+	t.Parallel()
+	cfg := twoRoots(t.TempDir())
+	s := openStore(t, cfg, disk.New())
+	s.roots[0].promised = 1 << 50
+	if err := keep(s, "a.warc", []byte("bytes")); err != nil {
+		t.Fatal(err)
+	}
+	n, old, now := catalog.FileName("a.warc").Shard(), s.roots[1], s.roots[0]
+	// As behind step 3 of a move: both have the folder, and the new one says where it came from.
+	if err := os.CopyFS(now.folder(n), os.DirFS(old.folder(n))); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeMoved(disk.New(), now.folder(n), old); err != nil {
+		t.Fatal(err)
+	}
+	mount := unmount(t, old.path)
+	if s, err := OpenStore(cfg, disk.New(), discard()); err != nil || !s.Has("a.warc") || now.movedFrom(n) != old.mark {
+		t.Fatalf("without the old disk: %v, moved from %q", err, now.movedFrom(n))
+	}
+	mount()
+	if s, err := OpenStore(cfg, disk.New(), discard()); err != nil || !s.Has("a.warc") || s.shards.on(n).path != now.path {
+		t.Fatalf("with both: %v", err)
+	}
+	if err := os.Rename(old.folder(n), old.left(n)); err != nil { // step 4
+		t.Fatal(err)
+	}
+	mount = unmount(t, now.path)
+	if s, err := OpenStore(cfg, disk.New(), discard()); err != nil || s.Has("a.warc") || !s.Away("a.warc") {
+		t.Fatalf("without the new disk: %v", err)
+	}
+	if _, err := os.Lstat(old.left(n)); err != nil {
+		t.Fatalf("the remains were taken back: %v", err)
+	}
+	mount()
+	if s, err := OpenStore(cfg, disk.New(), discard()); err != nil || !s.Has("a.warc") || s.shards.on(n).path != now.path {
+		t.Fatalf("with both again: %v", err)
+	}
+}
+
+// TestADiskThatCannotBeReadIsLeftOut makes the mark of a disk unreadable, and then the only other one.
+func TestADiskThatCannotBeReadIsLeftOut(t *testing.T) {
+	t.Parallel()
+	cfg := twoRoots(t.TempDir())
+	openStore(t, cfg, disk.New())
+	spoil := func(path string) {
+		t.Helper()
+		mark := filepath.Join(path, MarkName)
+		if err := os.Remove(mark); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(mark, 0o755); err != nil { // reading it fails
+			t.Fatal(err)
+		}
+	}
+	spoil(cfg.Roots[1])
+	s, err := OpenStore(cfg, disk.New(), discard())
+	if err != nil || !errors.Is(s.Mounted(), ErrNotMounted) || !strings.Contains(s.Mounted().Error(), cfg.Roots[1]) {
+		t.Fatalf("one: %v, %v", err, s.Mounted())
+	}
+	spoil(cfg.Roots[0])
+	if _, err := OpenStore(cfg, disk.New(), discard()); err == nil {
+		t.Fatal("both: the node starts without any disk")
+	}
 }

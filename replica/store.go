@@ -82,6 +82,9 @@ type root struct {
 	mark                       string // by which the disk is known
 	besideOutbox               bool   // it is on the outbox's disk
 	draining                   atomic.Bool
+	// absent says why nothing was to be seen of the disk when the store was opened; nil otherwise. Nothing is done with
+	// it until the next start.
+	absent error
 
 	mu       sync.Mutex
 	promised int64 // bytes that fetches under way have yet to write
@@ -259,12 +262,12 @@ func (s *Store) List(n catalog.Shard) ([]Held, error) {
 	return listFolder(filepath.Join(sh.root.path, n.String()))
 }
 
-// Shards returns the shards that have a folder here, in order.
+// Shards returns the shards that have a folder here, in order; not those of a disk that is away since the start.
 func (s *Store) Shards() []catalog.Shard {
 	var used []catalog.Shard
 	for n := range s.shards {
 		s.shards[n].mu.Lock()
-		if s.shards[n].root != nil {
+		if r := s.shards[n].root; r != nil && r.absent == nil {
 			used = append(used, catalog.Shard(n))
 		}
 		s.shards[n].mu.Unlock()

@@ -43,6 +43,8 @@ var acts = map[string]act{
 	"Audits":                            {after: func(w *world) { w.holds("south-1") }},
 	"Replacing a disk that is broken": {
 		before: (*world).breakDisk, after: func(w *world) { w.holds("north-1") }},
+	"Strays: bytes that nobody asks for":                    {}, // it has nothing to type
+	"What was set aside":                                    {},
 	"Opening the API or the readers' port to others":        {before: (*world).certify},
 	"Two addresses: the archivists' pages and the captures": {}, // it has nothing to type
 	"Monitoring":                            {}, // it has nothing to type here: it takes a person's token
