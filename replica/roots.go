@@ -86,6 +86,9 @@ func (s *mounts) openRoots() error {
 		r.draining.Store(drained)
 		s.roots = append(s.roots, r)
 	}
+	slices.SortFunc(s.roots, func(a, b *root) int {
+		return slices.Index(s.cfg.Roots, a.path) - slices.Index(s.cfg.Roots, b.path)
+	})
 	if len(s.roots) == 0 {
 		return errors.New("the only folder for files was emptied and removed: set another one in files")
 	}
