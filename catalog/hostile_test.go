@@ -253,7 +253,9 @@ func TestHostile(t *testing.T) {
 			}
 			stepFills(rt, c)
 		}
+		sound(rt, c)
 		settled(rt, c)
+		sound(rt, c)
 		listed(rt, c)
 		defined(rt, c)
 		readAll(t, c)

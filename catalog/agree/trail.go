@@ -52,6 +52,12 @@ func (s *State) TrailHead() (Digest, error) {
 	return h.Hash, err
 }
 
+// TrailEnd returns the number and the hash of the trail's last event, as they are kept beside it.
+func TrailEnd(r Reader) (seq uint64, hash Digest, err error) {
+	h, _, err := Get[head](r, keyTrail)
+	return h.Seq, h.Hash, err
+}
+
 func hashEvent(e Event) (Digest, error) {
 	e.Hash = Digest{}
 	text, err := json.Marshal(e)
