@@ -4,23 +4,51 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
 )
 
-// Backup writes this node's current state, in the form of a streamed Raft snapshot, and returns the state's index.
-func (n *Node) Backup(w io.Writer) (index uint64, err error) {
-	st, version, err := n.storage.state.pin()
-	if err != nil {
-		return 0, fmt.Errorf("back up the state: %w", err)
-	}
-	defer st.unpin(version)
-	pos, err := st.positionAt(version)
-	if err != nil {
-		return 0, fmt.Errorf("back up the state: %w", err)
-	}
-	return version, writeStream(w, st, streamHead{Index: version, Term: pos.Term})
+// Pinned is this node's state at one Raft index. It stays as it is while the node goes on, until Close. A node stops
+// only when all are closed.
+type Pinned struct {
+	store *store
+	Index uint64
+	Term  uint64
 }
 
-// CheckBackup reads what Backup wrote and returns its index and number of keys, or what is wrong with it.
+// Pin returns the state as it is now.
+func (n *Node) Pin() (*Pinned, error) {
+	st, version, err := n.storage.state.pin()
+	if err != nil {
+		return nil, fmt.Errorf("pin the state: %w", err)
+	}
+	pos, err := st.positionAt(version)
+	if err == nil && version == 0 {
+		err = errors.New("this node has no agreed state yet")
+	}
+	if err != nil {
+		st.unpin(version)
+		return nil, fmt.Errorf("pin the state: %w", err)
+	}
+	return &Pinned{store: st, Index: version, Term: pos.Term}, nil
+}
+
+// Close lets the state go.
+func (p *Pinned) Close() { p.store.unpin(p.Index) }
+
+// View calls fn with the state.
+func (p *Pinned) View(fn func(catalog.View) error) error {
+	return p.store.viewAt(p.Index, func(r reader) error { return fn(catalog.NewView(reader{txn: r.txn})) })
+}
+
+// Write writes the state in the form of a streamed Raft snapshot. It writes the same bytes each time.
+func (p *Pinned) Write(w io.Writer) error {
+	return writeStream(w, p.store, streamHead{Index: p.Index, Term: p.Term})
+}
+
+// CheckBackup reads what Write wrote and returns its index and number of keys, or what is wrong with it.
 func CheckBackup(r io.Reader) (index, keys uint64, err error) {
 	s, err := newStreamReader(r)
 	if err != nil {
@@ -33,6 +61,78 @@ func CheckBackup(r io.Reader) (index, keys uint64, err error) {
 		}
 		if err != nil {
 			return 0, 0, err
+		}
+	}
+}
+
+// Aside puts a state that Pinned.Write wrote into the folder dir, which is to be empty or new, reads it back there, and
+// calls see with its index. The folder is the caller's to remove.
+func Aside(dir string, d disk.Disk, r io.Reader, log *slog.Logger, see func(index uint64, v catalog.View) error) (
+	err error) {
+	s, err := openState(dir, d, Config{}.withDefaults().MemoryMiB, true, func(string) error { return nil }, log)
+	if err != nil {
+		return fmt.Errorf("put a state aside: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.receive(r); err != nil {
+		return fmt.Errorf("put a state aside: %w", err)
+	}
+	index := s.store().applied.Load()
+	return s.view(func(rd reader) error { return see(index, catalog.NewView(reader{txn: rd.txn})) })
+}
+
+// receive makes a streamed state this one, which must have been empty.
+func (s *state) receive(r io.Reader) error {
+	if s.store().applied.Load() > 0 {
+		return ErrFounded
+	}
+	next, err := s.install(r, func(streamHead) error { return nil })
+	if err != nil {
+		return err
+	}
+	s.adopt(next)
+	return nil
+}
+
+// Restore makes a node of a state that Pinned.Write wrote: in cfg.Dir, which has neither log nor state, as the only
+// voter. It then carries out the commands that next names, one after the other, each with what it left in view, until
+// next returns false. After an error, or a crash, what is in cfg.Dir must not be run.
+func Restore(cfg Config, d disk.Disk, r io.Reader, log *slog.Logger,
+	next func(catalog.View) (catalog.Command, bool, error)) (err error) {
+	cfg, p, err := parts{}.with(cfg, d)
+	if err != nil {
+		return fmt.Errorf("restore the state: %w", err)
+	}
+	s, err := openStorage(cfg, d, p, log, func(error) {})
+	if err != nil {
+		return fmt.Errorf("restore the state: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	used, err := s.wal.LastIndex()
+	if err == nil && used > 0 {
+		err = ErrFounded
+	}
+	if err == nil {
+		err = s.state.receive(r)
+	}
+	if err != nil {
+		return fmt.Errorf("restore the state: %w", err)
+	}
+	for term := s.state.store().markerTerm() + 1; ; term++ {
+		var command catalog.Command
+		var more bool
+		err := s.state.view(func(r reader) (err error) {
+			command, more, err = next(catalog.NewView(r))
+			return err
+		})
+		if err == nil && more {
+			err = s.impose(command, term)
+		}
+		if err != nil {
+			return fmt.Errorf("restore the state: %w", err)
+		}
+		if !more {
+			return s.agree()
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package raft
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,27 +212,4 @@ func TestNothingIsLeftRunning(t *testing.T) {
 		t.Errorf("a stopped node's state answered %v", err)
 	}
 	goleak.VerifyNone(t, ignore)
-}
-
-func TestBackup(t *testing.T) {
-	t.Parallel()
-	c := lone(t)
-	a := c.found("a", "north")
-	c.propose(a, fillKind, tinyAdd{Key: "f", N: 50, Pad: []byte("pad")})
-	var out bytes.Buffer
-	index, err := a.Backup(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, keys, err := CheckBackup(bytes.NewReader(out.Bytes()))
-	if err != nil || got != index || keys < 50 {
-		t.Errorf("a backup of index %d checks as index %d with %d keys, %v", index, got, keys, err)
-	}
-	out.Bytes()[out.Len()/2] ^= 1
-	if _, _, err := CheckBackup(&out); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a damaged backup: %v", err)
-	}
-	if err := a.Check(); err != nil {
-		t.Error(err)
-	}
 }
