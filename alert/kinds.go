@@ -73,6 +73,7 @@ const (
 	SharedHost         Kind = "shared-host"
 	CertificateLapses  Kind = "certificate-lapses"
 	AuditOld           Kind = "audit-old"
+	BackupOld          Kind = "backup-old"
 	ChallengesFailed   Kind = "challenges-failed"
 )
 
@@ -197,6 +198,8 @@ func table() []entry {
 			"place, it is read when it changes"}},
 		{AuditOld, shape{one, Bad, "{shards} shards here were not read by an audit for {days} days, more than " +
 			"audit-age allows"}},
+		{BackupOld, shape{one, Bad, "the catalog was not backed up to {subject} for {hours} hours: {reason}; see " +
+			"holdfast catalog backups"}},
 	}
 }
 

@@ -211,6 +211,8 @@ type Previews interface {
 type Proofs struct {
 	Audits  Audits
 	Ledgers Ledgers
+	Backups Backups
+	Checks  CatalogChecks
 }
 
 // Backend is everything that the API needs of its node.

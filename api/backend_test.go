@@ -51,7 +51,8 @@ type backend struct {
 	refuse   func(catalog.Kind) error // of commands that cannot be decided; may be nil
 	quiet    bool                     // nothing more happens in crawls
 	made     int                      // people
-	used     []string                 // access tokens
+	backups  fakeBackups
+	used     []string // access tokens
 	books    logbooks
 	api      *API
 	tokens   map[*client.Client]string
@@ -398,7 +399,7 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Notices: hooks{}, Archive: b, Losses: losses{}, Self: b, Proofs: Proofs{Audits: fakeAudits{}, Ledgers: fakeLedgers{}}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, OfNodes: OfNodes{&b.books, nodeFigures{}}, Batches: runBatches{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
+	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Notices: hooks{}, Archive: b, Losses: losses{}, Self: b, Proofs: Proofs{Audits: fakeAudits{}, Ledgers: fakeLedgers{}, Backups: sentBackups{b}, Checks: fakeChecks{}}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, OfNodes: OfNodes{&b.books, nodeFigures{}}, Batches: runBatches{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(b.api)
 	t.Cleanup(server.Close)
 	b.server = server

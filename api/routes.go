@@ -78,6 +78,8 @@ func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []by
 	audits{s, b.Audits}.routes(api)
 	ledgers{s, b.Ledgers}.routes(api)
 	batches{s, b.Batches}.routes(api)
+	backups{s, b.Backups}.routes(api)
+	checks{s, b.Checks}.routes(api)
 	jobs{s, b.Crawls, b.Ended, b.Secrets}.routes(api)
 	jobIndexes{s, b.Indexes}.routes(api)
 	definitions{s, b.Crawls, b.Secrets}.routes(api)

@@ -38,6 +38,8 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"access-token-list":   reads("/access-tokens"), "access-token-take": {"/access-tokens/none/take", `{}`, "reader"},
 		"access-token-revoke": {"/access-tokens/none", "", "admin"}, // or one's own: see TestTokensOfOneself
 		"audit-list":          reads("/audits"), "audit-show": reads("/audits/x"),
+		"catalog-check": {"/catalog/check", "", "operator"}, "catalog-check-run": {"/catalog/check", "", "operator"}, "catalog-check-stop": {"/catalog/check/stop", "", "operator"},
+		"backup-list": {"/catalog/backups", "", "operator"}, "backup-get": {"/catalog/backup", "", "operator"},
 		"ledger-list": reads("/replicas/north/ledgers"), "ledger-show": reads("/replicas/north/ledgers/1"),
 		"ledger-make": {"/replicas/north/ledgers", "", "north"}, "ledger-making": reads("/replicas/north/ledger-making"),
 		"batch-programs": reads("/batch-programs"), "batch-list": reads("/batches"), "batch-show": reads("/batches/x"),

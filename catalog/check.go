@@ -129,7 +129,8 @@ func checkTrail(r Reader, pace func() error, found func(key, what string)) (even
 	if err != nil {
 		found("trailhead", err.Error())
 	} else if seq != last.Seq || hash != last.Hash {
-		found("trailhead", fmt.Sprintf("the last event is %d, and should be %d, or one with another hash", last.Seq, seq))
+		found("trailhead", fmt.Sprintf("the last event is %d, and should be %d, or one with another "+
+			"hash", last.Seq, seq))
 	}
 	return events, nil
 }

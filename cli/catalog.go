@@ -2,127 +2,128 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
 
 	"holdfast/api/wire"
-	"holdfast/catalog"
 	"holdfast/client"
 )
 
 type catalogCmd struct {
-	Check   catalogCheckCmd   `cmd:"" help:"Check that the catalog is consistent: the audit trail's chain, the files and the totals."`
-	Rebuild catalogRebuildCmd `cmd:"" help:"Rebuild a lost catalog from this node's files."`
-	Trail   catalogTrailCmd   `cmd:"" help:"Print the audit trail of decisions."`
+	Check   catalogCheckCmd        `cmd:"" help:"Have every node check its own catalog, and compare them all."`
+	Rebuild catalogRebuildCmd      `cmd:"" help:"Rebuild a lost catalog from this node's files."`
+	Backup  catalogBackupCmd       `cmd:"" help:"Save the catalog in a folder, encrypted, while the cluster runs."`
+	Backups catalogBackupsCmd      `cmd:"" help:"List the scheduled backups of the node that is asked."`
+	Key     catalogKeyCmd          `cmd:"" name:"backup-key" help:"Keys of backups."`
+	Verify  catalogVerifyBackupCmd `cmd:"" name:"verify-backup" help:"Restore a backup aside, and check all that is in it."`
+	Restore catalogRestoreCmd      `cmd:"" help:"Make a cluster of one node from a backup of the catalog, in a new epoch."`
+	Trail   catalogTrailCmd        `cmd:"" help:"Print the audit trail of decisions."`
 }
 
 type catalogCheckCmd struct{}
 
-func (catalogCheckCmd) exits() []string { return []string{"0   it agrees", "1   it does not"} }
+func (catalogCheckCmd) Help() string {
+	return "Every node reads its own catalog, of one index, as it lies on its disk: every value, the audit " +
+		"trail's chain, " +
+		"and what follows\nfrom the entries of files (lists, roots, totals, words). Then the nodes' catalogs " +
+		"are compared. " +
+		"A node that does not answer is\nnamed, and the check is no success. Ctrl-C stops it."
+}
 
-// catalogReport is what catalog check found.
-type catalogReport struct {
-	Events   int      `json:"events"`
-	Files    int      `json:"files"`
-	Removed  int      `json:"removed"`
-	Problems []string `json:"problems"`
+func (catalogCheckCmd) exits() []string {
+	return []string{"0   every node has checked its catalog, nothing was found, and all are alike", "1   " +
+		"otherwise; the " +
+		"answer says what, and names the nodes that did not check"}
 }
 
 func (catalogCheckCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, c *client.Client) error {
-		report := catalogReport{Problems: []string{}}
-		if err := report.trail(ctx, c); err != nil {
+		begun, err := client.CatalogOf(c).Check(ctx)
+		if err != nil {
 			return err
 		}
-		if err := report.files(ctx, c); err != nil {
+		is, err := waitCheck(ctx, a, c, begun)
+		if err != nil {
 			return err
 		}
-		if err := a.answer(report, func() error {
-			for _, p := range report.Problems {
-				fmt.Fprintln(a.stdout, p)
-			}
-			_, err := fmt.Fprintf(a.stdout, "%d events, %d files and %d removed ones, %d problems\n", report.Events,
-				report.Files, report.Removed, len(report.Problems))
-			return err
-		}); err != nil {
+		problems := is.Problem()
+		report := catalogReport{Index: is.Index, Nodes: is.Nodes, Problems: append([]string{}, problems...)}
+		if err := a.answer(report, func() error { return showCheck(a, report) }); err != nil {
 			return err
 		}
-		if len(report.Problems) > 0 {
+		if len(problems) > 0 {
 			return errNo
 		}
 		return nil
 	})
 }
 
-// trail follows the chain of hashes from the first event.
-func (r *catalogReport) trail(ctx context.Context, c *client.Client) error {
-	var previous catalog.Digest
-	broken := false
-	for e, err := range c.Trail().All(ctx) {
-		if err != nil {
-			return err
-		}
-		r.Events++
-		event := catalog.Event{Seq: e.Seq, Index: e.Index, At: catalog.At(e.At), Actor: e.Actor, Act: e.Act,
-			Subject: e.Subject, Detail: e.Detail}
-		if err := event.Previous.UnmarshalText([]byte(e.Previous)); err != nil {
-			return fmt.Errorf("event %d: %w", e.Seq, err)
-		}
-		if err := event.Hash.UnmarshalText([]byte(e.Hash)); err != nil {
-			return fmt.Errorf("event %d: %w", e.Seq, err)
-		}
-		if err := catalog.VerifyEvents([]catalog.Event{event}, previous); err != nil && !broken {
-			broken = true
-			r.Problems = append(r.Problems, "audit trail: "+err.Error())
-		}
-		previous = event.Hash
-	}
-	return nil
+// catalogReport is what catalog check found.
+type catalogReport struct {
+	Index    uint64           `json:"index"`
+	Nodes    []wire.NodeCheck `json:"nodes"`
+	Problems []string         `json:"problems"`
 }
 
-// files counts the files of each replica and compares the counts with its totals. If files enter meanwhile, it counts
-// again.
-func (r *catalogReport) files(ctx context.Context, c *client.Client) error {
-	var problems []string
-	for range 3 {
-		before, err := c.Replicas().List(ctx)
+// waitCheck waits until no node is at work any more. A node that did not begin is told as it was then.
+func waitCheck(ctx context.Context, a *app, c *client.Client, begun wire.CatalogCheck) (wire.CatalogCheck, error) {
+	progress := a.bars()
+	defer progress.wait()
+	shown := progress.count("catalog of index "+strconv.FormatUint(begun.Index, 10), int64(len(begun.Nodes)))
+	lacking := map[string]time.Time{}
+	last := begun
+	err := every(ctx, 200*time.Millisecond, func() (bool, error) {
+		now, err := client.CatalogOf(c).Checked(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
-		counted := map[string]wire.Replica{}
-		r.Files, r.Removed = 0, 0
-		for f, err := range c.Files().List(ctx, "") {
-			if err != nil {
-				return err
-			}
-			if !f.Removed.IsZero() {
-				r.Removed++
-				continue
-			}
-			r.Files++
-			for _, held := range f.Copies {
-				n := counted[held.Replica]
-				n.Files++
-				n.Bytes += f.Size
-				if held.State == wire.UploadCompleted {
-					n.Good++
+		last = begun.Follow(now)
+		working := 0
+		for _, n := range last.Nodes {
+			switch n.State {
+			case "running":
+				working++
+				delete(lacking, n.Node)
+			case "unreachable":
+				if since, before := lacking[n.Node]; !before {
+					lacking[n.Node] = time.Now()
+					working++
+				} else if begun.Began(n.Node) && time.Since(since) < patience {
+					working++
 				}
-				counted[held.Replica] = n
 			}
 		}
-		problems = nil
-		for _, want := range before {
-			if got := counted[want.Name]; got.Files != want.Files || got.Bytes != want.Bytes {
-				problems = append(problems, fmt.Sprintf("replica %s: the totals say %d files of %d bytes, the "+
-					"entries %d of %d", want.Name, want.Files, want.Bytes, got.Files, got.Bytes))
-			}
-		}
-		if problems == nil {
-			break
-		}
+		return working == 0, nil
+	})
+	shown.end(err == nil)
+	if ctx.Err() != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		_, failed := client.CatalogOf(c).StopCheck(stop)
+		return last, errors.Join(ctx.Err(), failed)
 	}
-	r.Problems = append(r.Problems, problems...)
-	return nil
+	return last, err
+}
+
+func showCheck(a *app, r catalogReport) error {
+	for _, p := range r.Problems {
+		fmt.Fprintln(a.stdout, p)
+	}
+	rows := make([]table.Row, len(r.Nodes))
+	for i, n := range r.Nodes {
+		rows[i] = table.Row{n.Name, n.State, n.Keys, n.Events, n.Files, n.Removed, n.Found,
+			n.Digest[:min(12, len(n.Digest))]}
+	}
+	err := a.table(table.Row{"Node", "Check", "Keys", "Events", "Files", "Removed", "Problems", "Digest"}, rows)
+	if err == nil && len(r.Problems) == 0 {
+		_, err = fmt.Fprintf(a.stdout, "All catalogs are alike at index %d, and nothing was found.\n", r.Index)
+	}
+	return err
 }
 
 type catalogTrailCmd struct {

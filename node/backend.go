@@ -16,6 +16,7 @@ import (
 	"holdfast/node/ledgers"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
+	"holdfast/node/soundness"
 	"holdfast/node/vault"
 	"holdfast/raft"
 	"holdfast/replica"
@@ -32,7 +33,8 @@ func (n *Node) backend() api.Backend {
 		Catalog: agreed, Alerts: alertsOf(n), Notices: n.hooks, Archive: n.files(),
 		Losses: archive.Losses{Cluster: cluster}, Self: n, Strays: archive.Strays{Cluster: cluster},
 		Proofs: api.Proofs{Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name},
-			Ledgers: ledgers.Nodes{Ledgers: n.ledgers}},
+			Ledgers: ledgers.Nodes{Ledgers: n.ledgers}, Backups: n.backups,
+			Checks: soundness.Nodes{Checks: n.sound}},
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(),
 		Secrets:  secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),

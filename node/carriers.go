@@ -9,6 +9,7 @@ import (
 	"holdfast/api"
 	"holdfast/batch"
 	"holdfast/catalog"
+	"holdfast/catalog/people"
 	"holdfast/harvest"
 	"holdfast/node/figures"
 	"holdfast/node/ledgers"
@@ -16,6 +17,7 @@ import (
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
+	"holdfast/node/soundness"
 	"holdfast/node/warrant"
 	"holdfast/node/wire"
 	"holdfast/peer"
@@ -176,6 +178,13 @@ func (n *Node) handleActs() {
 		func(struct{}) warrant.Deed { return w.Here(catalog.CheckCopies) }, n.ledgers.Begin))
 	to.answers(ledgers.StateCall, warrant.Answer(w, ledgers.StateCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.ledgers.State)))
+	whole := warrant.Deed{Act: people.BackUp}
+	to.answers(soundness.PinCall, warrant.Answer(w, soundness.PinCall,
+		func(struct{}) warrant.Deed { return whole }, warrant.Whoever(n.sound.Pin)))
+	to.answers(soundness.CheckCall, warrant.Answer(w, soundness.CheckCall,
+		func(soundness.Request) warrant.Deed { return whole }, warrant.Whoever(n.sound.Begin)))
+	to.answers(soundness.StateCall, warrant.Answer(w, soundness.StateCall,
+		func(struct{}) warrant.Deed { return whole }, warrant.Whoever(n.sound.State)))
 	to.answers(logbook.LinesCall, warrant.Answer(w, logbook.LinesCall,
 		func(api.LogQuery) warrant.Deed { return w.Here(catalog.LookAtNode) }, warrant.Whoever(books.ServeLines)))
 	to.answers(logbook.RaiseCall, warrant.Answer(w, logbook.RaiseCall,

@@ -8,7 +8,9 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/node/archive"
+	"holdfast/node/backups"
 	"holdfast/node/ledgers"
+	"holdfast/node/soundness"
 	"holdfast/replica"
 )
 
@@ -16,6 +18,8 @@ import (
 type proving struct {
 	health  *archive.Health
 	ledgers *ledgers.Ledgers
+	backups *backups.Backups
+	sound   *soundness.Checks
 }
 
 // openLedgers opens what makes the ledgers of this node's replica.

@@ -95,6 +95,9 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 		ready: make(chan struct{}),
 		bell:  newBell(), changed: newChanges(), clocks: membership.NewClocks(), refusals: membership.NewRefusals(),
 		seen: &watch{}}
+	if err := cfg.CheckRestoring(); err != nil {
+		return nil, err
+	}
 	if err := cfg.CheckAgreed(); err != nil {
 		return nil, err
 	}
@@ -152,6 +155,10 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 		return nil, err
 	}
 	openBatches(n)
+	if err := openBackups(n); err != nil {
+		return nil, err
+	}
+	openChecks(n)
 	n.handle()
 	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
@@ -225,6 +232,8 @@ func (n *Node) Run(ctx context.Context) error {
 	parts = append(parts,
 		part{"replica", n.replica.Run},
 		part{"ledgers", n.ledgers.Run},
+		part{"backups", n.backups.Run},
+		part{"soundness", n.sound.Run},
 		part{"leader", n.watching(n.steward().Run, steward.Watched()...)},
 		part{"harvests", n.watching(n.harvester.Run, harvester.Watched()...)},
 		part{"pace", n.crawls.Pace},

@@ -164,9 +164,7 @@ func TestNoticesOfThreeNodes(t *testing.T) {
 	nodes = append(nodes, start(t, cfgs[2]))
 	reseal(t, nodes)
 	var backup bytes.Buffer
-	if _, err := nodes[0].raft.Backup(&backup); err != nil {
-		t.Fatal(err)
-	}
+	nodes[0].writtenState(t, &backup)
 	if all := backup.String() + strings.Join(answers, "\n"); strings.Contains(all, marker) || strings.Contains(all, secret[6:]) {
 		t.Error("the URL or the secret is in the backup or in an answer")
 	}

@@ -210,9 +210,7 @@ func TestSecretsAreSealedToTheNodesThatCrawl(t *testing.T) {
 		t.Error("a node that does not crawl opens the secrets")
 	}
 	var backup bytes.Buffer
-	if _, err := nodes[0].raft.Backup(&backup); err != nil {
-		t.Fatal(err)
-	}
+	nodes[0].writtenState(t, &backup)
 	for _, n := range nodes {
 		if found := showing(t, n.agreedDirs()...); len(found) > 0 {
 			t.Errorf("%s shows the password in %v", n.cfg.Name, found)

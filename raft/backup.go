@@ -1,10 +1,12 @@
 package raft
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
@@ -150,4 +152,33 @@ func (n *Node) Check() error {
 	}
 	var size counter
 	return writeStream(&size, st, streamHead{Index: version})
+}
+
+// Boundaries pins the state after each of the batches that are committed within the window, at most most of them, and
+// as it is now. Nodes that commit batches of their own sizes find an index that they have in common among these. All
+// are the caller's to close.
+func (n *Node) Boundaries(ctx context.Context, window time.Duration, most int) (all []*Pinned, err error) {
+	ctx, cancel := context.WithTimeout(ctx, window)
+	defer cancel()
+	for len(all) < most {
+		next := n.storage.state.changed.next()
+		p, err := n.Pin()
+		if err != nil {
+			for _, p := range all {
+				p.Close()
+			}
+			return nil, err
+		}
+		if len(all) > 0 && all[len(all)-1].Index == p.Index {
+			p.Close()
+		} else {
+			all = append(all, p)
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return all, nil
+		}
+	}
+	return all, nil
 }

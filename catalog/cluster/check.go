@@ -13,7 +13,8 @@ func (v View) Check(found func(key, what string)) error {
 	if c, err := v.Cluster(); err != nil {
 		found(agree.PrefixCluster, fmt.Sprintf("%v", err))
 	} else if c.ID == "" || c.Epoch < 1 || c.Level < 1 {
-		found(agree.PrefixCluster, fmt.Sprintf("no cluster has the id %q, epoch %d and level %d", c.ID, c.Epoch, c.Level))
+		found(agree.PrefixCluster, fmt.Sprintf("no cluster has the id %q, epoch %d and level %d", c.ID, c.Epoch,
+			c.Level))
 	}
 	replicas, err := decoded[Replica](r, PrefixReplicas, found)
 	if err != nil {

@@ -32,6 +32,7 @@ const (
 	ChangeCollection Act = "change-collection" // add, remove
 	EraseFile        Act = "erase-file"        // remove a file, declare it lost
 	ChangeLevel      Act = "change-level"      //
+	BackUp           Act = "back-up"           // fetch encrypted backups of the catalog; check the catalog on all nodes
 	KeepPeople       Act = "keep-people"       // invite, change, disable; grants; all tokens
 	Acknowledge      Act = "acknowledge"       // some alerts; which of them the next two say
 	AcknowledgeWork  Act = "acknowledge-work"  // alerts about jobs and harvests
@@ -66,7 +67,7 @@ func (a Act) Needs() (Role, Extent) {
 		return RoleCurator, Collections
 	case Define:
 		return RoleCurator, Whole
-	case ReachInside:
+	case ReachInside, BackUp:
 		return RoleOperator, Whole
 	case LookAtDisks:
 		return RoleOperator, Anywhere

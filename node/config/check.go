@@ -45,6 +45,9 @@ func (c *Config) check() error {
 	if err := c.Notices.check(); err != nil {
 		return err
 	}
+	if err := c.Backups.check(c.Data); err != nil {
+		return err
+	}
 	if err := c.OpenID.check(); err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ type Settings struct {
 	PortSettings
 	NoticeSettings
 	OpenIDSettings
+	BackupSettings
 	LocalToken *string `toml:"local-token"` // rights of a local token on other nodes: a role, or none
 	// ids of the nodes that this one seals secrets to; none = all that crawl
 	SecretsTo []string `toml:"secrets-to"`
@@ -84,7 +85,7 @@ type Settings struct {
 	LanguageFiles *string  `toml:"language-files"` // folder of language files to lay over the program's
 }
 
-// AuditSettings are the Settings of audits beside the pace and the time of a full one.
+// AuditSettings are the Settings of audits beside the pace and the time of a full one, and of ledgers.
 type AuditSettings struct {
 	// how often it is looked whether all files are there; 0 = only when asked for
 	PresenceEvery *Duration `toml:"presence-every"`
@@ -139,6 +140,7 @@ type Config struct {
 	Files      []string
 	Limits     Limits
 	Notices    Notices
+	Backups    Backups  // of the catalog
 	OpenID     OpenID   // where people sign in with the account of their institution
 	SecretsTo  []string // that this node seals secrets to; none = all that crawl
 	Channels   []string // of harvests, whose jobs this node takes
@@ -402,11 +404,13 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Organization, s.Organization)
 		c.Notices.resolve(&s.NoticeSettings)
 		c.OpenID.resolve(&s.OpenIDSettings)
+		c.Backups.resolve(&s.BackupSettings)
 		if len(s.Files) > 0 {
 			c.Files = s.Files
 		}
 	}
 	c.Data = filepath.Clean(strings.ReplaceAll(c.Data, "<node>", c.Name))
+	c.Backups.Folder = strings.ReplaceAll(c.Backups.Folder, "<node>", c.Name)
 	if len(c.Files) == 0 {
 		c.Files = []string{filepath.Join(c.Data, "files")}
 	}

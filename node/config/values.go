@@ -159,6 +159,12 @@ func Defaults() Settings {
 			OpenIDGroups:      []GroupRule{},
 			OpenIDCreate:      new(false),
 		},
+		BackupSettings: BackupSettings{
+			BackupKey:    new(""),
+			BackupFolder: new(""),
+			BackupEvery:  new(Duration(24 * time.Hour)),
+			BackupKeep:   new(7),
+		},
 		LocalToken:    new("admin"),
 		SecretsTo:     []string{},
 		Languages:     []string{"en", "da", "it", "fr", "de"},
@@ -243,7 +249,7 @@ func keysOf(table string) []string {
 		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",
 		"smtp-from", "smtp-user", "smtp-password-file", "heartbeat-url",
 		"openid-issuer", "openid-client", "openid-secret-file", "openid-name", "openid-scopes", "openid-groups-claim",
-		"openid-groups", "openid-create"}
+		"openid-groups", "openid-create", "backup-key", "backup-folder", "backup-every", "backup-keep"}
 	switch table {
 	case "openid-groups":
 		return []string{"group", "role", "collection", "place"}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,11 +71,7 @@ func (c Folder) load() (Known, error) {
 }
 
 func (c Folder) save(d disk.Disk, k Known) error {
-	return d.WriteFile(c.knownPath(), func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(k)
-	})
+	return writeKnown(d, c.knownPath(), k)
 }
 
 // member returns how the node presents itself to a cluster.
