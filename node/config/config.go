@@ -80,9 +80,7 @@ type Settings struct {
 	LocalToken *string `toml:"local-token"` // rights of a local token on other nodes: a role, or none
 	// ids of the nodes that this one seals secrets to; none = all that crawl
 	SecretsTo []string `toml:"secrets-to"`
-	// of the pages that readers see, as in "en"; the first is for those who ask for none of them
-	Languages     []string `toml:"languages"`
-	LanguageFiles *string  `toml:"language-files"` // folder of language files to lay over the program's
+	LanguageSettings
 }
 
 // AuditSettings are the Settings of audits beside the pace and the time of a full one, and of ledgers.

@@ -8,6 +8,13 @@ import (
 	"holdfast/internal/words"
 )
 
+// LanguageSettings are the Settings of the pages that readers see.
+type LanguageSettings struct {
+	// as in "en"; the first is for those who ask for none of them
+	Languages     []string `toml:"languages"`
+	LanguageFiles *string  `toml:"language-files"` // folder of language files to lay over the program's
+}
+
 // checkLanguages returns what is wrong with the languages of the file's tables, or nil. With a folder of language
 // files, which may be on the nodes alone, any tag may be the name of one.
 func (f *File) checkLanguages(text string) error {

@@ -165,10 +165,12 @@ func Defaults() Settings {
 			BackupEvery:  new(Duration(24 * time.Hour)),
 			BackupKeep:   new(7),
 		},
-		LocalToken:    new("admin"),
-		SecretsTo:     []string{},
-		Languages:     []string{"en", "da", "it", "fr", "de"},
-		LanguageFiles: new(""),
+		LocalToken: new("admin"),
+		SecretsTo:  []string{},
+		LanguageSettings: LanguageSettings{
+			Languages:     []string{"en", "da", "it", "fr", "de"},
+			LanguageFiles: new(""),
+		},
 	}
 }
 
