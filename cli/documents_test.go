@@ -36,7 +36,7 @@ func TestDocumentsNameTheCommandsThatThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile(`(?:^|[^"])holdfast ([a-z|]+(?:-[a-z]+)?)(?: ([a-z|]+))?`)
+	named := regexp.MustCompile(`(?:^|[^"])holdfast ([a-z|]+(?:-[a-z]+)?)(?: ([a-z|]+(?:-[a-z|]+)*))?`)
 	designed := map[string]bool{}
 	for _, path := range slices.Concat(documents, more, []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md"}) {
 		text, err := os.ReadFile(path)
