@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,17 +21,17 @@ import (
 // pin is a state that counts who holds it.
 type pin struct {
 	*memory.Tx
-	open *int
+	open *atomic.Int64
 }
 
 func (p pin) View(see func(catalog.View) error) error { return see(catalog.NewView(p.Tx)) }
-func (p pin) Close()                                  { *p.open-- }
+func (p pin) Close()                                  { p.open.Add(-1) }
 
 // world is a cluster of nodes that check their catalogs.
 type world struct {
 	nodes map[catalog.NodeID]*Checks
 	dead  map[catalog.NodeID]bool
-	open  int
+	open  atomic.Int64
 }
 
 func (w *world) Call(ctx context.Context, to catalog.NodeID, kind string, request []byte) ([]byte, error) {
@@ -106,7 +107,7 @@ func newWorld(t *testing.T, indexes map[catalog.NodeID][]uint64, change func(cat
 			Pin: func(context.Context, time.Duration, int) (map[uint64]Pinned, error) {
 				out := map[uint64]Pinned{}
 				for _, index := range indexes[m.ID] {
-					w.open++
+					w.open.Add(1)
 					out[index] = pin{tx, &w.open}
 				}
 				return out, nil
@@ -135,8 +136,8 @@ func (w *world) checked(t *testing.T) (api.CatalogCheck, []string) {
 	time.Sleep(2 * pinned)
 	stop()
 	synctest.Wait()
-	if w.open != 0 {
-		t.Errorf("%d states are still held", w.open)
+	if n := w.open.Load(); n != 0 {
+		t.Errorf("%d states are still held", n)
 	}
 	return is, is.Problem()
 }
