@@ -332,7 +332,9 @@ func (strays) List(context.Context) ([]wire.NodeStrays, error) {
 func (strays) Adopt(_ context.Context, _ catalog.NodeID, a Adoption, _ string) error {
 	return fmt.Errorf("%s: %w", a.Name, ErrNotFound)
 }
-func (strays) SetAside(context.Context, catalog.NodeID, catalog.FileName, string, string) error { return ErrNotFound }
+func (strays) SetAside(context.Context, catalog.NodeID, catalog.FileName, string, string) error {
+	return ErrNotFound
+}
 func (strays) ListAside(context.Context) ([]wire.NodeQuarantine, error) {
 	return []wire.NodeQuarantine{{Node: string(self), Name: "north-1", Files: 1, Bytes: 5, Aside: []wire.Aside{{ID: "a.20260101000000000", Name: "a", Path: "/q", Size: 5}}},
 		{Node: "other", Unreachable: "no answer", Aside: []wire.Aside{}}}, nil

@@ -27,6 +27,11 @@ func (s files) copyRoutes(api huma.API) {
 		summary: "List the copies that something is wrong with. A page may be empty and have a next one. " +
 			"Owed and disputed ones are counted"},
 		func(_ context.Context, in *CopyListing) (wire.Page[wire.FileCopy], error) { return s.copies(in) })
+	s.decisionRoutes(api)
+}
+
+// decisionRoutes are for what a person decides about a file's copies, where votes do not.
+func (s files) decisionRoutes(api huma.API) {
 	type replacement struct {
 		ByName
 		Body wire.CopyReplacement
@@ -37,14 +42,52 @@ func (s files) copyRoutes(api huma.API) {
 		func(ctx context.Context, in *replacement) (wire.File, error) {
 			ask := agreed.Replacement{Name: catalog.FileName(in.Name), Replica: catalog.ReplicaName(in.Body.Replica),
 				Reason: in.Body.Reason}
-			if err := ask.SHA256.UnmarshalText([]byte(in.Body.SHA256)); err != nil {
-				return wire.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "sha256: "+err.Error())
-			}
-			if err := s.decide(ctx, agreed.ReplaceCopy, ask, nil); err != nil {
-				return wire.File{}, err
-			}
-			return s.shown(in.Name)
+			return s.decided(ctx, in.Name, agreed.ReplaceCopy, &ask, digestIn{"sha256", in.Body.SHA256, &ask.SHA256})
 		})
+	type correction struct {
+		ByName
+		Body wire.ChecksumCorrection
+	}
+	handle(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/checksum",
+		id: "file-set-checksum", tag: "files", once: true,
+		summary: "Correct a file's SHA-256 in the catalog, to what most of its copies were found to have"},
+		func(ctx context.Context, in *correction) (wire.File, error) {
+			ask := agreed.Correction{Name: catalog.FileName(in.Name), Reason: in.Body.Reason, Version: in.Body.Version}
+			return s.decided(ctx, in.Name, agreed.SetChecksum, &ask, digestIn{"was", in.Body.Was, &ask.Was},
+				digestIn{"sha256", in.Body.SHA256, &ask.SHA256})
+		})
+	type setting struct {
+		ByName
+		Body wire.CopySetting
+	}
+	handle(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/state",
+		id: "file-set-state", tag: "files", once: true,
+		summary: "Put a replica's copy of a file back to owed, so that it is made again"},
+		func(ctx context.Context, in *setting) (wire.File, error) {
+			ask := agreed.CopySetting{Name: catalog.FileName(in.Name), Replica: catalog.ReplicaName(in.Body.Replica),
+				State: catalog.StoreState(in.Body.State), Reason: in.Body.Reason, Version: in.Body.Version}
+			return s.decided(ctx, in.Name, agreed.SetCopyState, &ask, digestIn{"sha256", in.Body.SHA256, &ask.SHA256})
+		})
+}
+
+// digestIn is a SHA-256 in a request, and where it goes.
+type digestIn struct {
+	field, text string
+	to          *catalog.Digest
+}
+
+// decided decides about a file, and returns how it is then. ask has its digests when all of them are read.
+func (s files) decided(ctx context.Context, name string, kind catalog.Kind, ask any,
+	digests ...digestIn) (wire.File, error) {
+	for _, d := range digests {
+		if err := d.to.UnmarshalText([]byte(d.text)); err != nil {
+			return wire.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, d.field+": "+err.Error())
+		}
+	}
+	if err := s.decide(ctx, kind, ask, nil); err != nil {
+		return wire.File{}, err
+	}
+	return s.shown(name)
 }
 
 // copies returns a page of copies.

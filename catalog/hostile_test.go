@@ -58,8 +58,8 @@ func (h hostile) number() int { return pick(h, "number", 1, 1, 2, 2, 3, 0, -1, 1
 
 // layout draws a command about members, replicas and shards.
 func (h hostile) layout() (catalog.Kind, any) {
-	switch rapid.IntRange(0, 18).Draw(h.t, "layout") {
-	case 17:
+	switch rapid.IntRange(0, 19).Draw(h.t, "layout") {
+	case 19:
 		name := h.file()
 		return files.RecordLedger, files.Ledger{Replica: h.replica(), Serial: uint64(h.number()), Name: name, SHA256: h.digest(name), Node: h.node(),
 			Time: h.time(), First: uint64(h.number()), Last: uint64(h.number()), Signed: []catalog.NodeID{h.node()},
@@ -91,6 +91,10 @@ func (h hostile) layout() (catalog.Kind, any) {
 		return files.DiscardAside, files.Discard{Node: h.node(), Aside: h.aside(), SHA256: digest(h.text()), Reason: h.text()}
 	case 16:
 		return files.DropAside, files.Drop{Node: h.node(), Aside: h.aside(), SHA256: digest(h.text()), Wished: rapid.Bool().Draw(h.t, "wished")}
+	case 17:
+		return files.SetChecksum, files.Correction{Name: h.file(), Was: h.digest(h.file()), SHA256: digest(h.text()), Reason: h.text()}
+	case 18:
+		return files.SetCopyState, files.CopySetting{Name: h.file(), Replica: h.replica(), SHA256: h.digest(h.file()), State: pick(h, "state", catalog.UploadStarted, catalog.UploadFailed, catalog.UploadCompleted), Reason: h.text()}
 	case 14:
 		return files.ReplaceCopy, files.Replacement{Name: h.file(), Replica: h.replica(), SHA256: digest(h.text()), Reason: h.text()}
 	case 13:

@@ -52,6 +52,8 @@ var asked = map[Kind]question{
 	LoseFile:                is(people.EraseFile),
 	files.ReplaceCopy:       is(people.EraseFile),
 	files.DiscardAside:      is(people.EraseFile),
+	files.SetChecksum:       is(people.EraseFile),
+	files.SetCopyState:      is(people.EraseFile),
 	CreateJob:               askedOfJob,
 	jobs.OpenJob:            askedOfJob,
 	jobs.AddPart:            askedOfJob,

@@ -20,19 +20,21 @@ import (
 )
 
 type fileCmd struct {
-	Put     filePutCmd     `cmd:"" help:"Put files into the archive."`
-	Get     fileGetCmd     `cmd:"" help:"Download a file, and verify it."`
-	Record  fileRecordCmd  `cmd:"" help:"Print one record of a WARC or ARC file of the archive."`
-	List    fileListCmd    `cmd:"" help:"List files by name, collection, job, state or replica."`
-	Show    fileShowCmd    `cmd:"" help:"Show a file and its copies."`
-	Copies  fileCopiesCmd  `cmd:"" help:"List the copies that are owed, disputed, corrupt or missing."`
-	Verify  fileVerifyCmd  `cmd:"" help:"Read the copies of a file, each on its own node, and compare them with the file's SHA-256."`
-	Repair  fileRepairCmd  `cmd:"" help:"Read the copies of files now, and wait until a replica's bad ones are made again."`
-	Replace fileReplaceCmd `cmd:"" help:"Set a replica's bad copy of a file aside, and make it again from a good one."`
-	Strays  fileStraysCmd  `cmd:"" help:"List bytes on the nodes' disks that are not counted as a copy of any file."`
-	Adopt   fileAdoptCmd   `cmd:"" help:"Take bytes on the nodes' disks into the archive that are not counted as a copy of any file."`
-	Lost    fileLostCmd    `cmd:"" help:"Declare a file lost: no node has its bytes any more."`
-	Remove  fileRemoveCmd  `cmd:"" help:"Remove a file for ever. Its name stays as a tombstone and cannot be used again."`
+	Put         filePutCmd         `cmd:"" help:"Put files into the archive."`
+	Get         fileGetCmd         `cmd:"" help:"Download a file, and verify it."`
+	Record      fileRecordCmd      `cmd:"" help:"Print one record of a WARC or ARC file of the archive."`
+	List        fileListCmd        `cmd:"" help:"List files by name, collection, job, state or replica."`
+	Show        fileShowCmd        `cmd:"" help:"Show a file and its copies."`
+	Copies      fileCopiesCmd      `cmd:"" help:"List the copies that are owed, disputed, corrupt or missing."`
+	Verify      fileVerifyCmd      `cmd:"" help:"Read the copies of a file, each on its own node, and compare them with the file's SHA-256."`
+	Repair      fileRepairCmd      `cmd:"" help:"Read the copies of files now, and wait until a replica's bad ones are made again."`
+	Replace     fileReplaceCmd     `cmd:"" help:"Set a replica's bad copy of a file aside, and make it again from a good one."`
+	SetChecksum fileSetChecksumCmd `cmd:"" name:"set-checksum" help:"Correct a file's SHA-256 in the catalog, to what most of its copies were found to have."`
+	SetState    fileSetStateCmd    `cmd:"" name:"set-state" help:"Put a replica's copy of a file back to owed, so that it is made again."`
+	Strays      fileStraysCmd      `cmd:"" help:"List bytes on the nodes' disks that are not counted as a copy of any file."`
+	Adopt       fileAdoptCmd       `cmd:"" help:"Take bytes on the nodes' disks into the archive that are not counted as a copy of any file."`
+	Lost        fileLostCmd        `cmd:"" help:"Declare a file lost: no node has its bytes any more."`
+	Remove      fileRemoveCmd      `cmd:"" help:"Remove a file for ever. Its name stays as a tombstone and cannot be used again."`
 }
 
 func fileTable(a *app, files []wire.File) error {

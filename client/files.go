@@ -75,6 +75,17 @@ func (f Files) Replace(ctx context.Context, name string, in wire.CopyReplacement
 	return post[wire.File](ctx, f.c, in, "files", name, "replace")
 }
 
+// SetChecksum corrects a file's SHA-256 in the catalog, to what most of its copies were found to have. They count as
+// good when their nodes have read them again.
+func (f Files) SetChecksum(ctx context.Context, name string, in wire.ChecksumCorrection) (wire.File, error) {
+	return post[wire.File](ctx, f.c, in, "files", name, "checksum")
+}
+
+// SetState puts a replica's copy back to owed, so that it is made again.
+func (f Files) SetState(ctx context.Context, name string, in wire.CopySetting) (wire.File, error) {
+	return post[wire.File](ctx, f.c, in, "files", name, "state")
+}
+
 // Lose declares that nobody has a file's bytes any more. With a version above 0 it is refused when the file's entry is
 // not of that version any more.
 func (f Files) Lose(ctx context.Context, name string, version uint64, reason string) error {

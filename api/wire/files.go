@@ -39,6 +39,23 @@ type CopyReplacement struct {
 	Reason  string `json:"reason" minLength:"1" maxLength:"500"`
 }
 
+// ChecksumCorrection corrects a file's SHA-256 in the catalog.
+type ChecksumCorrection struct {
+	Was     string `json:"was" pattern:"^[0-9a-f]{64}$" doc:"the SHA-256 in the catalog; must agree"`
+	SHA256  string `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"the right one: audits found at least two copies, and more than half of those that were read, with it"`
+	Reason  string `json:"reason" minLength:"1" maxLength:"500"`
+	Version uint64 `json:"version,omitempty" doc:"refuse unless the file's entry has this version still"`
+}
+
+// CopySetting puts a replica's copy back to owed.
+type CopySetting struct {
+	Replica string     `json:"replica" minLength:"1" maxLength:"64"`
+	SHA256  string     `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"the file's SHA-256; must agree"`
+	State   StoreState `json:"state" enum:"UPLOAD_STARTED,UPLOAD_FAILED" doc:"both are owed; only verified bytes make a copy UPLOAD_COMPLETED"`
+	Reason  string     `json:"reason" minLength:"1" maxLength:"500"`
+	Version uint64     `json:"version,omitempty" doc:"refuse unless the file's entry has this version still"`
+}
+
 // ReplicaChecks says how a replica's copies are, by the checks that were made: nothing is checked for it.
 type ReplicaChecks struct {
 	Replica

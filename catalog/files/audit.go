@@ -84,6 +84,9 @@ func (s *state) judge(v *Verdict) error {
 		return agree.Refuse(agree.Conflict, "the copy of %s in %q is not disputed", f.Name,
 			agree.Clip(string(v.Replica), 64))
 	}
+	if v.Bad && c.Found == f.SHA256 { // the catalog was corrected since: its node reads the copy again
+		return agree.Refuse(agree.Conflict, "the copy of %s in %s was found with the file's SHA-256", f.Name, v.Replica)
+	}
 	if v.Bad {
 		if ok, err := s.repairable(&f); err != nil || !ok {
 			if err == nil {

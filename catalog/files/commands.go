@@ -30,6 +30,8 @@ var Rules = []agree.Rule{
 	{Kind: RecordLedger, Level: LevelOfLedgers, Do: with(recordLedger)},
 	{Kind: DiscardAside, Level: LevelOfAside, Do: with(discardAside)},
 	{Kind: DropAside, Level: LevelOfAside, Do: with(dropAside)},
+	{Kind: SetChecksum, Level: LevelOfChallenges, Do: with(setChecksum)},
+	{Kind: SetCopyState, Level: LevelOfChallenges, Do: with(setCopyState)},
 }
 
 // The kinds of commands and their bodies.
@@ -57,6 +59,8 @@ const (
 	RecordLedger agree.Kind = "ledger.record"     // Ledger
 	DiscardAside agree.Kind = "quarantine.delete" // Discard
 	DropAside    agree.Kind = "quarantine.drop"   // Drop; the answer is Dropped
+	SetChecksum  agree.Kind = "file.checksum"     // Correction
+	SetCopyState agree.Kind = "copy.state"        // CopySetting
 )
 
 // LevelOfChallenges is the level of a cluster whose nodes challenge each other for the bytes of their copies.
