@@ -24,10 +24,11 @@ var plan = map[string][]string{
 	"alert":    {},
 	"api":      {"alert", "api/wire", "catalog", "harvest", "cdx", "access"},
 	"api/wire": {"harvest"},
-	"catalog": {"alert", "catalog/agree", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
+	"catalog": {"alert", "catalog/agree", "catalog/approvals", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
 		"catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs"},
 	"batch":              {"catalog", "cdx", "warc", "internal/disk"},
 	"catalog/agree":      {},
+	"catalog/approvals":  {"catalog/agree", "catalog/people"},
 	"catalog/batches":    {"catalog/agree", "catalog/cluster", "catalog/files"},
 	"catalog/cluster":    {"catalog/agree"},
 	"catalog/domains":    {"catalog/agree", "catalog/cluster", "catalog/jobs"},
@@ -119,7 +120,7 @@ var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed",
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
-var pure = []string{"cdx", "access", "alert", "harvest", "catalog", "catalog/agree", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files",
+var pure = []string{"cdx", "access", "alert", "harvest", "catalog", "catalog/agree", "catalog/approvals", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files",
 	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words", "ledger"}
 
 const maxLines = 500

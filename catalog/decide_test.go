@@ -6,7 +6,6 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/catalog/files"
-	"holdfast/duty"
 )
 
 // found has a node report what an audit found of file f; a zero digest: it is right.
@@ -126,9 +125,6 @@ func corrected(t *testing.T, c *cluster) {
 	}
 	unjudged := func() {
 		t.Helper()
-		if j, err := duty.Verdicts(c.view(), "", 10); err != nil || len(j.Verdicts) != 0 {
-			t.Errorf("judged: %+v, %v", j, err)
-		}
 		c.apply(t, catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: "f", Replica: "south", Bad: true}}})
 		if f, err := c.view().File("f"); err != nil || !f.Copy("south").Disputed || f.Copy("south").State != catalog.UploadCompleted {
 			t.Errorf("a copy with the file's SHA-256 is judged bad: %+v, %v", f.Copy("south"), err)

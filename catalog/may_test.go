@@ -31,7 +31,7 @@ func TestMay(t *testing.T) {
 		catalog.InviteNode: {admin, catalog.Whole}, catalog.RemoveNode: {admin, catalog.Whole},
 		catalog.ChangeReplica: {admin, catalog.Whole}, catalog.ChangeCollection: {admin, catalog.Whole},
 		catalog.EraseFile: {admin, catalog.Whole}, catalog.ChangeLevel: {admin, catalog.Whole},
-		catalog.KeepPeople: {admin, catalog.Whole},
+		catalog.KeepPeople: {admin, catalog.Whole}, people.Approve: {admin, catalog.Whole},
 	}
 	rights := []catalog.Right{{Role: catalog.RoleReader}, {Role: catalog.RoleCurator}, {Role: catalog.RoleOperator}, {Role: catalog.RoleAdmin},
 		{Role: catalog.RoleCurator, Collection: "web"}, {Role: catalog.RoleCurator, Collection: "radio"},

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"holdfast/catalog/agree"
+	"holdfast/catalog/approvals"
 	"holdfast/catalog/batches"
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
@@ -17,9 +18,10 @@ import (
 // table has all commands. A command's own room says what it is called, what it carries and what it does; those that
 // span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
-	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, unlessUsed(domains.Rules),
+	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, gated(files.Rules), jobs.Rules, unlessUsed(domains.Rules),
 		unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules,
-		notices.Rules, batches.Rules, spanning},
+		notices.Rules, batches.Rules, approvals.Rules, gated(ofApprovals),
+		gated(ofCluster), spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
 })
@@ -28,10 +30,16 @@ var spanning = []agree.Rule{
 	{Kind: Found, Level: 1, Do: agree.With(found), Founds: true},
 	{Kind: RaiseLevel, Level: 1, Do: agree.With(raiseLevel)},
 	{Kind: RaiseEpoch, Level: 1, Do: agree.With(raiseEpoch)},
-	{Kind: SetReplica, Level: 1, Do: agree.With(setReplica)},
-	{Kind: RemoveReplica, Level: 2, Do: agree.With(removeReplica)},
 	{Kind: RemoveCollection, Level: 2, Do: agree.With(removeCollection)},
 	{Kind: harvests.DeleteTemplate, Level: harvests.LevelOfDefinitions, Do: agree.With(deleteTemplate)},
+	{Kind: approvals.Propose, Level: approvals.Level, Do: agree.With(proposeAct)},
+	{Kind: approvals.Grant, Level: approvals.Level, Do: agree.With(grantAct)},
+}
+
+// ofCluster are those of them that can wait for a second person; see waiters.
+var ofCluster = []agree.Rule{
+	{Kind: SetReplica, Level: 1, Do: agree.With(setReplica)},
+	{Kind: RemoveReplica, Level: 2, Do: agree.With(removeReplica)},
 	{Kind: RemoveMember, Level: 1, Do: agree.Widened[memberRemovalUnmarked](cluster.LevelOfMarks,
 		agree.With(removeMember))},
 }
@@ -124,6 +132,11 @@ var asked = map[Kind]question{
 	runs.RemoveConfigurations: askedOfHarvest,
 	runs.AddSeeds:             askedOfHarvest,
 	runs.SetSettings:          is(people.KeepHarvest),
+
+	approvals.Set:      is(people.Approve),
+	approvals.Grant:    is(people.Approve),
+	approvals.Deny:     is(people.Approve),
+	approvals.Withdraw: is(people.KeepOwn), // the command itself is refused for what others proposed
 
 	notices.Acknowledge: askedOfAlert,
 	notices.Withdraw:    askedOfAlert,

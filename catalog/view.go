@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"holdfast/catalog/agree"
+	"holdfast/catalog/approvals"
 	"holdfast/catalog/batches"
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
@@ -82,3 +83,24 @@ func NoticesIn(v View) notices.View { return notices.NewView(v.ofFiles.Reader) }
 
 // BatchesIn returns the view's values about batches.
 func BatchesIn(v View) batches.View { return batches.NewView(v.ofFiles.Reader) }
+
+// ApprovalsIn returns the view's values about acts that wait for a second person.
+func ApprovalsIn(v View) approvals.View { return approvals.NewView(v.ofFiles.Reader) }
+
+// StillMeant reports whether a proposal is about what it was about when it was made: nothing of that has changed. One
+// that is not cannot be granted.
+func StillMeant(v View, p *approvals.Proposal) (bool, error) {
+	w, known := waiters[p.Kind]
+	if !known {
+		return false, nil
+	}
+	own, err := v.Cluster()
+	if err != nil || own.Epoch != p.Epoch {
+		return false, err
+	}
+	act, err := w.act(v.ofFiles.Reader, p.Body)
+	if err != nil && refused(err) {
+		return false, nil
+	}
+	return err == nil && act.Same(p.Act), err
+}

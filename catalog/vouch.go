@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/approvals"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
 )
@@ -18,7 +19,7 @@ import (
 // the name of a person whose id it knows. local is the role that the forwarding member's local token has on the
 // leader, empty for none.
 func (r People) Vouch(from NodeID, c *Command, local Role, now Time) error {
-	c = agree.Unguarded(c)
+	c = approvals.Inner(agree.Unguarded(c)) // who proposes an act has to be one who may do it
 	var want people.Wanted
 	if question := asked[c.Kind]; question != nil {
 		var err error

@@ -24,8 +24,8 @@ type Judgement struct {
 
 // Verdicts judges the disputed copies of the next n files behind after. For each digest vote the catalog's
 // entry, every replica with a good copy or record, and every disputed copy whose bytes could be read; a copy
-// that is missing or unreadable has no vote, and neither has one of which an audit found what is the entry's digest only
-// since the catalog was corrected: its node reads it again. A copy is bad when more than half of the votes are for the
+// that is missing or unreadable has no vote. Neither has one of which an audit found what is the entry's digest since
+// the catalog was corrected: its node reads it again. A copy is bad when more than half of the votes are for the
 // entry's digest and a node has good bytes to repair it from. A tie, a majority against the catalog, and a
 // file without good bytes are left to an operator.
 func Verdicts(view catalog.View, after catalog.FileName, n int) (Judgement, error) {

@@ -30,6 +30,9 @@ type Handler struct {
 // run carries a command out. It returns the result's value, a *Refusal, or the transaction's error.
 func (h Handler) run(s *State, body json.RawMessage) (any, error) { return h.do(s, body) }
 
+// Run carries out a command that another one has in it, for that one's handler.
+func (h Handler) Run(s *State, body json.RawMessage) (any, error) { return h.run(s, body) }
+
 // after is a handler that looks at a command first; what look returns is the answer, if it is an error.
 func (h Handler) after(look func(s *State, raw json.RawMessage) error) Handler {
 	return Handler{body: h.body, do: func(s *State, raw json.RawMessage) (any, error) {

@@ -157,6 +157,17 @@ func (r Records) HoldsShards(m *Member) (bool, error) {
 	return slices.ContainsFunc(layout, func(p Placement) bool { return p.Holder == m.ID || p.Next == m.ID }), err
 }
 
+// ShardsOf counts the shards that the member holds or is to hold.
+func (r Records) ShardsOf(m *Member) (n int, err error) {
+	layout, err := r.Layout(m.Replica)
+	for _, p := range layout {
+		if p.Holder == m.ID || p.Next == m.ID {
+			n++
+		}
+	}
+	return n, err
+}
+
 // Place puts a shard of the replica somewhere; nowhere when the placement is empty.
 func Place(s *agree.State, replica ReplicaName, shard Shard, p Placement) {
 	if p == (Placement{}) {

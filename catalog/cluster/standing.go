@@ -51,6 +51,9 @@ func standingOf(r Records, m *Member) (agree.Digest, error) {
 	return agree.Digest(sum.Sum(nil)), nil
 }
 
+// StandingOf returns that digest, for an act on the member that waits for a second person.
+func StandingOf(r agree.Reader, m *Member) (agree.Digest, error) { return standingOf(In(r), m) }
+
 // Standing returns a mark of everything that the member's removal would affect, for MemberRemoval. A cluster of an
 // earlier level has no such marks: then it is zero.
 func (v View) Standing(id agree.NodeID) (agree.Digest, error) {

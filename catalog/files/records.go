@@ -102,6 +102,28 @@ func TotalsOf(r agree.Reader, replica cluster.ReplicaName) (Totals, error) {
 	return t, err
 }
 
+// EntryIn returns the file's entry, or a refusal when there is none.
+func EntryIn(r agree.Reader, name FileName) (File, error) { return recordsIn(r).entry(name) }
+
+// Counted counts the files of the collections that are chosen, and their bytes.
+func Counted(r agree.Reader, chosen func(cluster.CollectionName) bool) (files, bytes int64, err error) {
+	var failed error
+	err = r.Scan([]byte(prefixRoots), nil, func(key, value []byte) bool {
+		_, collection, _ := strings.Cut(string(key[len(prefixRoots):]), "/")
+		if !chosen(cluster.CollectionName(collection)) {
+			return true
+		}
+		var root Root
+		failed = agree.DecodeValue(key, value, &root)
+		files, bytes = files+root.Files, bytes+root.Bytes
+		return failed == nil
+	})
+	if err == nil {
+		err = failed
+	}
+	return files, bytes, err
+}
+
 // HasFiles reports whether there ever were files, removed ones too.
 func HasFiles(r agree.Reader) (bool, error) { return agree.HasAny(r, prefixShards) }
 

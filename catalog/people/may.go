@@ -37,6 +37,7 @@ const (
 	Acknowledge      Act = "acknowledge"       // some alerts; which of them the next two say
 	AcknowledgeWork  Act = "acknowledge-work"  // alerts about jobs and harvests
 	AcknowledgeNode  Act = "acknowledge-node"  // alerts about nodes and copies
+	Approve          Act = "approve"           // grant and deny what others proposed; say which acts wait for that
 	KeepNotices      Act = "keep-notices"      // addresses for notices about a collection, or about all
 	RunBatch         Act = "run-batch"         // programs over files of collections
 	ReadBatch        Act = "read-batch"        // what such a program made of them
@@ -73,7 +74,8 @@ func (a Act) Needs() (Role, Extent) {
 		return RoleOperator, Anywhere
 	case LookAtNode, ChangeNode, CheckCopies, RebuildIndex, AcknowledgeNode:
 		return RoleOperator, Places
-	case InviteNode, RemoveNode, ChangeReplica, ChangeCollection, EraseFile, ChangeLevel, KeepPeople:
+	case InviteNode, RemoveNode, ChangeReplica, ChangeCollection, EraseFile, ChangeLevel, KeepPeople,
+		Approve:
 		return RoleAdmin, Whole
 	}
 	return "", Nowhere
