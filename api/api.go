@@ -23,6 +23,7 @@ import (
 	"holdfast/alert"
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 	"holdfast/cdx"
 	"holdfast/harvest"
 	"holdfast/harvest/act"
@@ -363,6 +364,7 @@ func newServer(backend Backend, log *slog.Logger) *server {
 // propose asks for a change in the name of the caller and decodes the command's value into value, unless nil.
 func (s *server) propose(ctx context.Context, kind catalog.Kind, body, value any) error {
 	g := guardOf(ctx)
+	act, of := kind, body
 	kind, body, err := g.wrap(kind, body)
 	if err != nil {
 		return err
@@ -370,6 +372,9 @@ func (s *server) propose(ctx context.Context, kind catalog.Kind, body, value any
 	result, err := s.Catalog.Propose(ctx, kind, body, callerOf(ctx).Actor)
 	if err != nil {
 		return err
+	}
+	if result.Refusal != nil && result.Refusal.Code == agree.Unapproved {
+		return s.proposeAct(ctx, g, act, of)
 	}
 	if result.Refusal != nil {
 		return result.Refusal

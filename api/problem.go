@@ -13,6 +13,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/catalog/agree"
+	agreed "holdfast/catalog/approvals"
 )
 
 // problem returns an error that is answered as it is.
@@ -28,7 +29,7 @@ func refusalStatus(code catalog.Code) int {
 		return http.StatusUnprocessableEntity
 	case catalog.NotFound:
 		return http.StatusNotFound
-	case catalog.Conflict, catalog.Unsafe:
+	case catalog.Conflict, catalog.Unsafe, agree.Unapproved:
 		return http.StatusConflict
 	case agree.Stale:
 		return http.StatusPreconditionFailed
@@ -47,10 +48,13 @@ func refusalStatus(code catalog.Code) int {
 func (s *server) explain(err error) *huma.ErrorModel {
 	var model *huma.ErrorModel
 	var refusal *catalog.Refusal
+	var waits *agreed.Pending
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &model):
 		return model
+	case errors.As(err, &waits):
+		return pending(waits)
 	case errors.As(err, &refusal) && refusal.Code == catalog.Unsupported:
 		return problem(refusalStatus(refusal.Code), wire.Code(refusal.Code), refusal.Message+fmt.Sprintf(
 			"; when every member has a program that knows it, raise the level: holdfast cluster level %d",

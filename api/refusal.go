@@ -38,7 +38,7 @@ func codedOf(model *huma.ErrorModel) *coded {
 	out := &coded{Type: model.Type, Title: model.Title, Status: model.Status, Detail: model.Detail}
 	for _, e := range model.Errors {
 		field := wire.ProblemField{Message: e.Message, Location: e.Location, Value: e.Value}
-		if e.Location != "" && e.Location != wire.ConfirmField {
+		if e.Location != "" && e.Location != wire.ConfirmField && e.Location != wire.ApprovalField {
 			field.Code, field.Params = codeOfMessage(e.Message)
 		}
 		out.Errors = append(out.Errors, field)

@@ -71,6 +71,7 @@ func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []by
 	alerts{s, b.Alerts}.routes(api)
 	notices{s, b.Notices}.routes(api)
 	people{s}.routes(api)
+	approvals{s}.routes(api)
 	tokens{s, b.Invites}.routes(api)
 	signIn{s}.routes(api)
 	files{s, b.Archive, b.Losses, b.Strays}.routes(api)

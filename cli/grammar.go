@@ -34,10 +34,11 @@ type nodeGrammar struct {
 
 // peopleGrammar are the commands about people and their rights.
 type peopleGrammar struct {
-	User   userCmd   `cmd:"" help:"Invite, list, change and disable the people who work with the archive."`
-	Grant  grantCmd  `cmd:"" help:"Give, end and list grants: what each person may do, and where."`
-	Tokens tokenCmd  `cmd:"" name:"token" help:"Create, list and revoke access tokens of people and programs."`
-	SignIn signInCmd `cmd:"" name:"sign-in" help:"Print a link that signs you in to the node's pages in a browser."`
+	User     userCmd     `cmd:"" help:"Invite, list, change and disable the people who work with the archive."`
+	Approval approvalCmd `cmd:"" help:"List, grant and deny acts that wait for a second person; say which wait."`
+	Grant    grantCmd    `cmd:"" help:"Give, end and list grants: what each person may do, and where."`
+	Tokens   tokenCmd    `cmd:"" name:"token" help:"Create, list and revoke access tokens of people and programs."`
+	SignIn   signInCmd   `cmd:"" name:"sign-in" help:"Print a link that signs you in to the node's pages in a browser."`
 }
 
 // clusterGrammar are the commands about the cluster: its nodes, and where the archive lies.

@@ -31,6 +31,8 @@ const (
 	CodeDenied         Code = "denied"          // 403: a token that is wrong, expired, used or revoked
 	CodeStale          Code = "stale"           // 412: what it changes has another version than If-Match says
 	CodeRepeated       Code = "repeated"        // 409: it was carried out already, and its secret was shown then
+	CodePending        Code = "approval-waits"  // 409: it was not done, and proposed: it waits for a second person
+	CodeUnapproved     Code = "unapproved"      // 409: it waits for a second person, and was not proposed
 	CodeUnsafe         Code = "unsafe"          // 409: it would lose the last good copy or an unreleased file
 	CodeOutcomeUnknown Code = "outcome-unknown" // 504: it may or may not have been carried out
 	CodeUnsupported    Code = "unsupported"     // 501: the cluster's level is too low for it
@@ -41,6 +43,9 @@ const ProblemType = "urn:holdfast:problem:"
 
 // ConfirmField is where the refusal of an act that must be confirmed gives the value that confirms it.
 const ConfirmField = "body.confirm"
+
+// ApprovalField is where the answer to an act that waits for a second person gives the proposal's number.
+const ApprovalField = "approval"
 
 // Problem is an answer that is no success, as application/problem+json (RFC 9457).
 type Problem struct {
@@ -99,6 +104,7 @@ type Error struct {
 	Fields  []string       // which fields of the request are wrong, or the effects of an act that has to be confirmed
 	Wrong   []ProblemField // the fields that are wrong, as data
 	Confirm string         // of an act that is to be confirmed: the value that does it
+	Pending string         // of an act that waits for a second person: the proposal's number
 }
 
 // Error returns the detail, with the fields that are wrong.
@@ -140,6 +146,10 @@ func (p *Problem) AsError() *Error {
 	for _, field := range p.Errors {
 		if value, ok := field.Value.(string); ok && field.Location == ConfirmField && e.Code == CodeUnconfirmed {
 			e.Confirm = value
+			continue
+		}
+		if value, ok := field.Value.(string); ok && field.Location == ApprovalField && e.Code == CodePending {
+			e.Pending = value
 			continue
 		}
 		if field.Code != "" {

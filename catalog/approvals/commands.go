@@ -64,8 +64,8 @@ type Pending struct{ Proposal }
 
 // Error says what waits, and until when.
 func (p *Pending) Error() string {
-	return fmt.Sprintf("%s of %s was not done: it waits for a second person, as proposal %d, until %s", p.Class, p.Subject,
-		p.ID, p.Until.Std().Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("%s of %s was not done: it waits for a second person, as proposal %d, until %s", p.Class,
+		p.Subject, p.ID, p.Until.Std().Format("2006-01-02 15:04 MST"))
 }
 
 // PendingOf returns the error for the outcome of a Propose: a Pending, or the refusal.

@@ -9,6 +9,8 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
+	"holdfast/catalog/approvals"
 	"holdfast/node/wire"
 	"holdfast/replica"
 )
@@ -68,6 +70,9 @@ func (l Losses) Undo(ctx context.Context, name catalog.FileName, reason, actor s
 
 func (l Losses) propose(ctx context.Context, loss catalog.FileLoss, actor string) error {
 	result, err := l.Catalog.Propose(ctx, catalog.LoseFile, loss, actor)
+	if err == nil && result.Refusal != nil && result.Refusal.Code == agree.Unapproved {
+		return l.proposeAct(ctx, loss, actor)
+	}
 	if err == nil && result.Refusal != nil {
 		if result.Refusal.Code == catalog.Unsupported {
 			result.Refusal.Message += "; raise the level: holdfast cluster level 2"
@@ -75,6 +80,20 @@ func (l Losses) propose(ctx context.Context, loss catalog.FileLoss, actor string
 		err = result.Refusal
 	}
 	return err
+}
+
+// proposeAct keeps a loss that waits for a second person, and returns an *approvals.Pending: it was not declared.
+func (l Losses) proposeAct(ctx context.Context, loss catalog.FileLoss, actor string) error {
+	text, err := agree.AppendJSON(nil, loss)
+	if err != nil {
+		return fmt.Errorf("encode the loss of %s: %w", loss.Name, err)
+	}
+	result, err := l.Catalog.Propose(ctx, approvals.Propose, approvals.Proposing{Kind: catalog.LoseFile, Body: text},
+		actor)
+	if err != nil {
+		return err
+	}
+	return approvals.PendingOf(result)
 }
 
 // look has every member read what it has under the file's name, and returns them all when none of it is the file.

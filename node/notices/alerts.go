@@ -38,8 +38,9 @@ func (n *Notices) Alerts() []alert.Alert {
 		audits, err4 := duty.AuditsOld(v, n.cfg.Self, now, n.cfg.AuditAge)
 		unusual, err5 := duty.RunsUnusual(v, now)
 		aliases, err6 := duty.AliasesLapsing(v, now)
-		out = slices.Concat(told, late, tokens, audits, unusual, aliases)
-		return errors.Join(err, err2, err3, err4, err5, err6)
+		waiting, err7 := duty.ApprovalsWaiting(v, now)
+		out = slices.Concat(told, late, tokens, audits, unusual, aliases, waiting)
+		return errors.Join(err, err2, err3, err4, err5, err6, err7)
 	})
 	if err != nil {
 		out = append(out, alert.New(alert.CatalogUnreadable, "", "reason", err.Error()))
