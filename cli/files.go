@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -261,24 +260,5 @@ func (c fileVerifyCmd) Run(a *app) error {
 			}
 		}
 		return nil
-	})
-}
-
-type fileRemoveCmd struct {
-	Name   string `arg:"" help:"A file's name."`
-	SHA256 string `name:"sha256" required:"" help:"The file's SHA-256; the file is removed only if it matches."`
-	Reason string `required:"" help:"Reason, written into the audit trail."`
-	Yes    bool   `help:"Remove without asking. Otherwise the command says what would happen, and asks at a terminal."`
-}
-
-func (c fileRemoveCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		if err := a.confirmed(c.Yes, func(confirm string) error {
-			return archive.Files().Remove(ctx, c.Name, wire.FileRemoval{SHA256: strings.ToLower(c.SHA256),
-				Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
-		}); err != nil {
-			return err
-		}
-		return a.done("removed", c.Name)
 	})
 }

@@ -29,6 +29,8 @@ func (f *form) refuse(err error) int {
 		message = "web.fault-no-quorum"
 	case answered.Status >= http.StatusInternalServerError:
 		message = "web.perhaps-done"
+	case answered.Code == wire.CodePending:
+		message = "web.approval-waits"
 	case answered.Status == http.StatusForbidden:
 		message = "web.not-allowed"
 	}

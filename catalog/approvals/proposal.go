@@ -93,8 +93,8 @@ func Make(s *agree.State, b *Proposing, act Act, by people.Person) (*Proposal, e
 		return nil, agree.Refuse(agree.Invalid, "body: %v", err)
 	}
 	p := Proposal{ID: last + 1, Act: act, Kind: b.Kind, Body: b.Body, Reason: agree.ClipReason(said.Reason),
-		By: s.Actor, Person: by.ID, Place: by.Institution, OtherPlace: rule.OtherPlace, Epoch: s.Cluster.Epoch, Made: s.At,
-		Until: s.At + rule.Limit, State: Waiting}
+		By: s.Actor, Person: by.ID, Place: by.Institution, OtherPlace: rule.OtherPlace, Epoch: s.Cluster.Epoch,
+		Made: s.At, Until: s.At + rule.Limit, State: Waiting}
 	if p.Sum, err = p.sum(); err != nil {
 		return nil, err
 	}
