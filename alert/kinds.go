@@ -147,8 +147,8 @@ func table() []entry {
 			"{configurations} configurations that brought something before"}},
 		{MoreRunsUnusual, shape{every, Look, "at least {runs} more runs that ended within the last day differ from " +
 			"what is usual, or were not compared"}},
-		{ApprovalWaits, shape{every, Look, "proposal {subject} waits for a second person until {date}: {act} of {of}, " +
-			"{files} files of {bytes} bytes; see `holdfast approval show {subject}`"}},
+		{ApprovalWaits, shape{every, Look, "proposal {subject} waits for a second person until {date}: {act} of " +
+			"{of}, {files} files of {bytes} bytes; see `holdfast approval show {subject}`"}},
 		{AliasesLapse, shape{every, Look, "{aliases} aliases lapse within two weeks, the first of them {alias} at " +
 			"{date}: renew them, or they are harvested as domains of their own"}},
 

@@ -169,8 +169,8 @@ func effectsOfProposal(p *agreed.Proposal, parameters map[string]any) []string {
 			fmt.Sprint(parameters["state"])}
 	case agreed.NodeLost:
 		return []string{fmt.Sprintf("node %s is removed, and what lies on it counts as lost", p.Subject),
-			fmt.Sprintf("its %d shards go to other nodes of replica %s, which had %d files of %d bytes in all", p.Shards,
-				p.Replica, p.Files, p.Bytes), "files of which it has the only good copy are lost"}
+			fmt.Sprintf("its %d shards go to other nodes of replica %s, which had %d files of %d bytes in all",
+				p.Shards, p.Replica, p.Files, p.Bytes), "files of which it has the only good copy are lost"}
 	case agreed.ReplicaRemove:
 		return []string{fmt.Sprintf("replica %s is removed, and its %d files of %d bytes are not to be held there",
 			p.Subject, p.Files, p.Bytes)}

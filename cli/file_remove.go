@@ -46,8 +46,8 @@ func (c fileRemoveCmd) Run(a *app) error {
 	})
 }
 
-// keep downloads the file before it is removed. When it returns nil, the path has bytes with the SHA-256 that was given,
-// and they are on stable storage.
+// keep downloads the file before it is removed. When it returns nil, the path has bytes with the SHA-256 that was
+// given, and they are on stable storage.
 func (c fileRemoveCmd) keep(ctx context.Context, a *app, archive *client.Client) error {
 	out := c.Keep
 	if info, err := os.Stat(out); err == nil && info.IsDir() {

@@ -1,6 +1,6 @@
 // Package approvals is the subject of acts that wait for a second person: which do, what was proposed, and what became
-// of it. What such an act is and does, the subject does not know: the catalog says so, and carries it out. It is pure and
-// deterministic.
+// of it. What such an act is and does, the subject does not know: the catalog says so, and carries it out. It is pure
+// and deterministic.
 package approvals
 
 import (
@@ -118,8 +118,8 @@ type Proposal struct {
 	Why       string     `json:"why,omitempty"`
 }
 
-// Late reports whether the proposal's time is over. One that was made later than now was made while the clock was wrong:
-// nobody can say how long it has waited.
+// Late reports whether the proposal's time is over. One that was made later than now was made while the clock was
+// wrong: nobody can say how long it has waited.
 func (p *Proposal) Late(now agree.Time) bool { return now >= p.Until || now < p.Made }
 
 // sum is a digest of what was proposed.
