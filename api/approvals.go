@@ -114,7 +114,7 @@ func (s approvals) settle(ctx context.Context, kind catalog.Kind, id uint64,
 // approvalOf is how the API shows a proposal.
 func (s approvals) approvalOf(v catalog.View, p *agreed.Proposal) (wire.Approval, error) {
 	out := wire.Approval{ID: p.ID, State: string(p.State), Act: string(p.Class), Subject: p.Subject, Replica: p.Replica,
-		Files: p.Files, Bytes: p.Bytes, Shards: p.Shards, Command: string(p.Kind), Reason: p.Reason, By: p.By,
+		Files: p.Files, Bytes: p.Bytes, Command: string(p.Kind), Reason: p.Reason, By: p.By,
 		Person: string(p.Person), Place: p.Place, OtherPlace: p.OtherPlace, Made: std(p.Made), Until: std(p.Until),
 		Sum: p.Sum.String(), Decided: std(p.Decided), DecidedBy: p.DecidedBy, Why: p.Why, Parameters: map[string]any{}}
 	if !p.SHA256.IsZero() {

@@ -98,7 +98,7 @@ func proposeAct(s *agree.State, b *approvals.Proposing) (any, error) {
 // proposer returns the person behind an actor who proposes. The second one has to be another person, so that there has
 // to be a first one.
 func proposer(s *agree.State, actor string) (people.Person, error) {
-	id, err := approvals.PersonBehind(s, actor)
+	id, err := people.NewView(s).Behind(actor)
 	if err != nil {
 		return people.Person{}, err
 	}
@@ -158,6 +158,25 @@ func grantAct(s *agree.State, b *approvals.Decision) (any, error) {
 	return granted, err
 }
 
+// againFor is how long nobody grants what somebody proposed who has invited her again.
+const againFor = 30 * people.Day
+
+// herself refuses a grant in the name of a person whom the proposer has invited again, or who has a node's local token:
+// whoever invites somebody is shown what gives a token of hers.
+func herself(s *agree.State, p *approvals.Proposal, second people.PersonID) error {
+	for _, by := range []people.PersonID{p.Person, ""} {
+		at, err := people.NewView(s).InvitedAgain(second, by)
+		if err != nil {
+			return err
+		}
+		if at != 0 && (s.At < at || s.At-at < againFor) {
+			return agree.Refuse(agree.Denied, "you were invited again within the last 30 days, by who made proposal "+
+				"%d or with a node's local token: somebody else has to grant it", p.ID)
+		}
+	}
+	return nil
+}
+
 // mayGrant refuses who is not a second person with the right to do the act, and what the first one may not do any more.
 func mayGrant(s *agree.State, p *approvals.Proposal) error {
 	kind, id := people.ParseActor(s.Actor)
@@ -177,6 +196,9 @@ func mayGrant(s *agree.State, p *approvals.Proposal) error {
 	}
 	second, err := proposer(s, s.Actor)
 	if err != nil {
+		return err
+	}
+	if err := herself(s, p, second.ID); err != nil {
 		return err
 	}
 	rule, err := approvals.RuleIn(s)

@@ -254,6 +254,40 @@ func TestOfAnotherPlace(t *testing.T) {
 	c.refused(catalog.Conflict, berta, approvals.Grant, d)
 }
 
+// TestNobodyActsAsTheSecondPerson: who invites somebody again is shown what gives a token of hers.
+func TestNobodyActsAsTheSecondPerson(t *testing.T) {
+	t.Parallel()
+	for what, tt := range map[string]struct {
+		by    string
+		after catalog.Time
+		code  catalog.Code
+	}{
+		"the proposer":                 {anna, 0, catalog.Denied},
+		"a program of hers":            {"program:annas", 0, catalog.Denied},
+		"with a local token":           {local, 0, catalog.Denied},
+		"the proposer, a month before": {anna, 31 * catalog.Day, ""},
+		"somebody else":                {"person:dora", 0, ""},
+	} {
+		c := guarded(t)
+		c.person("dora", admin)
+		c.does(anna, catalog.MakeToken, catalog.TokenMaking{Token: access("annas", catalog.RoleAdmin), Owner: "anna", Program: true})
+		again := access("again", catalog.RoleReader)
+		again.Expires = c.now + 1e9
+		c.does(tt.by, catalog.ReinvitePerson, catalog.Invitation{Person: catalog.Person{ID: "berta"}, Token: again})
+		c.does(berta, catalog.AcceptInvitation, catalog.Acceptance{Invitation: "again", Token: access("stolen", catalog.RoleAdmin)})
+		if tt.code != "" { // that another one invites her, too, gives nothing back
+			more := access("more", catalog.RoleReader)
+			more.Expires = c.now + 1e9
+			c.does("person:dora", catalog.ReinvitePerson, catalog.Invitation{Person: catalog.Person{ID: "berta"}, Token: more})
+		}
+		c.now += tt.after
+		d := c.propose(anna, catalog.RemoveFile, c.removal())
+		if r := c.as(berta, approvals.Grant, d); (r == nil) != (tt.code == "") || r != nil && r.Code != tt.code || c.removed() != (r == nil) {
+			t.Errorf("invited again by %s: %v", what, r)
+		}
+	}
+}
+
 // TestNoRoadAround tries each act that waits directly, in every name, also as a guarded command, and proposes what does not
 // wait.
 func TestNoRoadAround(t *testing.T) {

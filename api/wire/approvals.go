@@ -32,7 +32,6 @@ type Approval struct {
 	SHA256        string         `json:"sha256,omitempty" doc:"of the file"`
 	Files         int64          `json:"files" doc:"that it is about; of a lost node: that its replica has"`
 	Bytes         int64          `json:"bytes"`
-	Shards        int            `json:"shards,omitempty" doc:"of a lost node"`
 	Effects       []string       `json:"effects" doc:"what it will do"`
 	Command       string         `json:"command" doc:"of the catalog"`
 	Parameters    map[string]any `json:"parameters" doc:"all that the command says"`

@@ -184,7 +184,7 @@ func deny(s *agree.State, b *Decision) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	who, err := PersonBehind(s, s.Actor)
+	who, err := people.NewView(s).Behind(s.Actor)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func withdraw(s *agree.State, b *Decision) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	who, err := PersonBehind(s, s.Actor)
+	who, err := people.NewView(s).Behind(s.Actor)
 	if err != nil {
 		return nil, err
 	}
@@ -208,17 +208,4 @@ func withdraw(s *agree.State, b *Decision) (any, error) {
 		return nil, agree.Refuse(agree.Denied, "proposal %d is not yours: deny it", p.ID)
 	}
 	return Settle(s, &p, Withdrawn, Withdraw, b.Reason)
-}
-
-// PersonBehind returns the person who an actor is, or who answers for the program; none of nodes, their local tokens,
-// and programs without an owner.
-func PersonBehind(r agree.Reader, actor string) (people.PersonID, error) {
-	switch kind, id := people.ParseActor(actor); kind {
-	case people.PersonActor:
-		return people.PersonID(id), nil
-	case people.ProgramActor:
-		b, _, err := people.NewView(r).Bearer(id)
-		return b.Owner, err
-	}
-	return "", nil
 }

@@ -9,6 +9,9 @@ import (
 // name is the actor and its role counts for the whole archive.
 const LevelOfPeople = 3
 
+// levelOfAgain is the level since which it is kept who invited an active person again.
+const levelOfAgain = 5
+
 // Rules are the subject's commands.
 var Rules = []agree.Rule{
 	{Kind: CreateAccess, Level: 1, Do: with(createAccess)},

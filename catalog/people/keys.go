@@ -15,6 +15,8 @@ const (
 	prefixPassword = "password/"  // <person>: Password
 	prefixEnded    = "ended/"     // <actor>: Ended
 
+	prefixAgain = "again/" // <person>/<who invited her again, - if that is no person>: Time (level 5)
+
 	prefixIdentity   = "identity/"   // <person>/<identity>: Identity
 	prefixIdentified = "identified/" // <identity>: PersonID
 )
@@ -33,6 +35,13 @@ func prefixGrants(id PersonID) string { return PrefixGrants + string(id) + "/" }
 func keyGrant(id PersonID, n uint64) string { return prefixGrants(id) + agree.Hex(n) }
 
 func keyBearer(token string) string { return PrefixBearers + token }
+
+func keyAgain(id, by PersonID) string {
+	if by == "" {
+		by = "-"
+	}
+	return prefixAgain + string(id) + "/" + string(by)
+}
 
 func keyUse(token string) string { return prefixUses + token }
 

@@ -51,6 +51,15 @@ func reinvitePerson(s *state, b *Invitation) (any, error) {
 	if err := s.putInvitation(&p, &b.Token); err != nil {
 		return nil, err
 	}
+	if p.State == Active && s.Cluster.Level >= levelOfAgain {
+		by, err := NewView(s).Behind(s.Actor)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Set(keyAgain(p.ID, by), s.At); err != nil {
+			return nil, err
+		}
+	}
 	return nil, s.Event(ReinvitePerson, string(p.ID), "invitation=%s", b.Token.ID)
 }
 

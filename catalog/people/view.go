@@ -56,6 +56,26 @@ func (r View) Bearer(token string) (Bearer, bool, error) {
 	return agree.Get[Bearer](r.Reader, keyBearer(token))
 }
 
+// Behind returns the person who an actor is, or who answers for the program; none of nodes, of who has their local
+// tokens, and of programs without an owner.
+func (r View) Behind(actor string) (PersonID, error) {
+	switch kind, id := ParseActor(actor); kind {
+	case PersonActor:
+		return PersonID(id), nil
+	case ProgramActor:
+		b, _, err := r.Bearer(id)
+		return b.Owner, err
+	}
+	return "", nil
+}
+
+// InvitedAgain returns when an active person was last invited again by somebody, or by who is no person; 0: never.
+// Whoever did so was shown a text that gives a token of hers.
+func (r View) InvitedAgain(id, by PersonID) (agree.Time, error) {
+	at, _, err := agree.Get[agree.Time](r.Reader, keyAgain(id, by))
+	return at, err
+}
+
 // Ownerless counts the access tokens that are good and belong to nobody.
 func (r View) Ownerless(now agree.Time) (int, error) {
 	tokens, err := agree.List[AccessToken](r.Reader, PrefixAccess, "", 0)
