@@ -485,18 +485,3 @@ func (b *backend) request(c *client.Client, method, path, body string) *http.Req
 	}
 	return r
 }
-
-// ask sends the request and returns the answer's status and body.
-func (b *backend) ask(r *http.Request) (int, string) {
-	b.t.Helper()
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return answer.StatusCode, string(text)
-}
