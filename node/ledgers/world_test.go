@@ -27,16 +27,17 @@ import (
 // world is a cluster of four nodes over one catalog in memory: north-1 and north-2 hold replica north at Oslo, south-1
 // holds south at Bergen, and sums-1 keeps checksums at Tromsø.
 type world struct {
-	t     *testing.T
-	mu    sync.Mutex
-	tx    *memory.Tx
-	index uint64
-	now   catalog.Time
-	nodes map[string]*node
-	bytes map[catalog.FileName][]byte
-	names map[catalog.Shard][]catalog.FileName // of them, by shard
-	dead  map[catalog.NodeID]bool
-	fail  func(what string) error // of what a node does; nil: nothing fails
+	t       *testing.T
+	mu      sync.Mutex
+	tx      *memory.Tx
+	index   uint64
+	now     catalog.Time
+	nodes   map[string]*node
+	bytes   map[catalog.FileName][]byte
+	names   map[catalog.Shard][]catalog.FileName // of them, by shard
+	dead    map[catalog.NodeID]bool
+	fail    func(what string) error // of what a node does; nil: nothing fails
+	failing sync.Mutex              // held while fail is asked
 }
 
 // node is one node of the world.
@@ -208,7 +209,10 @@ func (w *world) open(_ context.Context, name catalog.FileName) (io.ReadCloser, e
 	return nil, fs.ErrNotExist
 }
 
+// failure asks the test whether a call fails, one call at a time: nodes at other places are asked side by side.
 func (w *world) failure(what string) error {
+	w.failing.Lock()
+	defer w.failing.Unlock()
 	if w.fail == nil {
 		return nil
 	}
