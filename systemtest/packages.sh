@@ -7,7 +7,7 @@
 # detector makes these three to ten times slower. "later" are the plain ones that are concurrent all the same: `make race` runs
 # them with the race detector.
 set -eu
-heavy=" node cli replica index raft api replay warc web crawler/frontier index/dedup node/harvester node/notices node/session "
+heavy=" batch ledger/proof node node/ledgers cli replica index raft api replay warc web crawler/frontier index/dedup node/harvester node/notices node/session "
 longest=" node raft "
 long=" replica cli crawler api crawler/frontier "
 go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir name; do
