@@ -139,9 +139,8 @@ func (b *Backups) make(ctx context.Context) (Kept, error) {
 // Send writes a backup of the state as it is now to w. The name is that of its file.
 func (b *Backups) Send(ctx context.Context, w io.Writer, named func(name string, size int64)) error {
 	if b.cfg.Key == nil {
-		return fmt.Errorf("%w: this node has no backup-key in its cluster.toml: make one with holdfast catalog "+
-			"backup-key "+
-			"make", api.ErrInvalid)
+		return &catalog.Refusal{Code: catalog.Conflict, Message: "this node has no backup-key in its cluster.toml: " +
+			"make one with holdfast catalog backup-key make"}
 	}
 	if !b.making.TryLock() {
 		return fmt.Errorf("%w: this node makes a backup already; try again when it is done", api.ErrUnavailable)

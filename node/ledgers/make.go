@@ -155,7 +155,7 @@ func holdersOf(v catalog.View, name catalog.ReplicaName) (out []catalog.NodeID, 
 			continue
 		}
 		if p.Holder == "" {
-			return nil, fmt.Errorf("shard %s of replica %s has no holder", catalog.Shard(shard), name)
+			return nil, refusal("shard %s of replica %s has no holder", catalog.Shard(shard), name)
 		}
 		if i, there := slices.BinarySearch(out, p.Holder); !there {
 			out = slices.Insert(out, i, p.Holder)
