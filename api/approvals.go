@@ -177,6 +177,9 @@ func effectsOfProposal(p *agreed.Proposal, parameters map[string]any) []string {
 	case agreed.ReplicaNarrow:
 		return []string{fmt.Sprintf("replica %s is not to hold %d files of %d bytes any more", p.Subject, p.Files,
 			p.Bytes), fmt.Sprintf("it holds the collections %v from then on", parameters["collections"])}
+	case agreed.AsideDelete:
+		return []string{fmt.Sprintf("the bytes set aside as %s, SHA-256 %s, are deleted for ever", p.Subject, p.SHA256),
+			"the node reads them first, and keeps them if they are others, or may be the only ones of a file"}
 	case agreed.RuleChange:
 		if acts, some := parameters["acts"].([]any); some && len(acts) > 0 {
 			return []string{fmt.Sprintf("these acts wait for a second person from then on, and no others: %v", acts),

@@ -300,6 +300,7 @@ func TestNoRoadAround(t *testing.T) {
 		files.SetChecksum:     files.Correction{Name: "f", Was: digest("f"), SHA256: digest("bad"), Reason: "x"},
 		files.SetCopyState:    files.CopySetting{Name: "f", Replica: "south", SHA256: digest("f"), State: catalog.UploadStarted, Reason: "x"},
 		files.ReplaceCopy:     files.Replacement{Name: "f", Replica: "south", SHA256: digest("bad"), Reason: "x"},
+		files.DiscardAside:    files.Discard{Node: id("south-1"), Aside: asideF, SHA256: digest("bad"), Reason: "x"},
 		catalog.RemoveMember:  catalog.MemberRemoval{ID: id("south-1"), Lost: true, Reason: "x"},
 		catalog.RemoveReplica: catalog.ReplicaRemoval{Replica: "south", Reason: "x"},
 		catalog.SetReplica:    catalog.Replica{Name: "south", Kind: catalog.Bitarchive, Place: "Southtown", Collections: []catalog.CollectionName{"web"}},
@@ -355,6 +356,11 @@ func TestEachActIsCarriedOut(t *testing.T) {
 			func(c *town) bool { _, s := view(c); return s.State == catalog.UploadFailed }},
 		files.SetCopyState: {files.CopySetting{Name: "f", Replica: "south", SHA256: digest("f"), State: catalog.UploadStarted, Reason: "x"},
 			func(c *town) bool { _, s := view(c); return s.State == catalog.UploadStarted }},
+		files.DiscardAside: {files.Discard{Node: id("south-1"), Aside: asideF, SHA256: digest("bad"), Reason: "x"},
+			func(c *town) bool {
+				all, err := c.view().Discards(id("south-1"), 0)
+				return err == nil && len(all) == 1 && all[0].By == anna
+			}},
 		catalog.RemoveMember: {catalog.MemberRemoval{ID: id("south-1"), Lost: true, Reason: "x"},
 			func(c *town) bool { _, err := c.view().Member(id("south-1")); return err != nil }},
 		catalog.SetReplica: {catalog.Replica{Name: "south", Kind: catalog.Bitarchive, Place: "Southtown", Collections: []catalog.CollectionName{"radio"}},

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
+	"holdfast/catalog/approvals"
 	"holdfast/catalog/files"
 )
 
@@ -143,5 +145,47 @@ func TestWishesAboutTheQuarantine(t *testing.T) {
 	old := challenged(t, files.LevelOfAside-1)
 	if r := old.apply(t, files.DropAside, files.Drop{Node: id("north-1"), Aside: asideF, SHA256: digest("bad")}).Refusal; r == nil || r.Code != catalog.Unsupported {
 		t.Errorf("before its level: %v", r)
+	}
+}
+
+// TestADeletionFromTheQuarantineLapses: what is proposed about bytes set aside is granted as long as the file as which
+// they lay there is what it was, and they are not its only ones.
+func TestADeletionFromTheQuarantineLapses(t *testing.T) {
+	t.Parallel()
+	for what, tt := range map[string]struct {
+		aside  files.AsideName
+		before func(*town)
+		code   catalog.Code // empty: it is granted
+	}{
+		"nothing happened":         {asideF, func(*town) {}, ""},
+		"a file that nobody knows": {"g.20260101000000000", func(*town) {}, ""},
+		"a copy was found bad":     {asideF, func(c *town) { c.found(c.t, "south-1", digest("bad")) }, agree.Stale},
+		"the archive got such a file": {"g.20260101000000000", func(c *town) {
+			c.must(c.t, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "g", Size: 1, SHA256: digest("g"), Collection: "web", Source: id("south-1")}}})
+		}, agree.Stale},
+		"they are the only ones of it": {"h.20260101000000000", func(*town) {}, catalog.Unsafe},
+		"the node is gone": {asideF, func(c *town) {
+			c.does(berta, approvals.Grant, c.propose(anna, catalog.RemoveMember, catalog.MemberRemoval{ID: id("south-1"), Lost: true, Reason: "x"}))
+		}, agree.Stale},
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := guarded(t)
+			c.must(t, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "h", Size: 1, SHA256: digest("h"), Collection: "web", Source: id("south-1")}}})
+			d := c.propose(anna, files.DiscardAside, files.Discard{Node: id("south-1"), Aside: tt.aside, SHA256: digest("bad"), Reason: "x"})
+			tt.before(c)
+			r := c.as(berta, approvals.Grant, d)
+			if (r == nil) != (tt.code == "") || r != nil && r.Code != tt.code {
+				t.Errorf("%v, want %q", r, tt.code)
+			}
+			if all, err := c.view().Discards(id("south-1"), 0); err != nil || len(all) != map[bool]int{true: 1}[r == nil] {
+				t.Errorf("%d deletions are asked for: %v", len(all), err)
+			}
+		})
+	}
+	c := guarded(t)
+	for _, bad := range []files.Discard{{Node: id("south-1"), Aside: "f", SHA256: digest("bad")}, {Node: id("none"), Aside: asideF}} {
+		if r := c.as(anna, approvals.Propose, c.proposing(files.DiscardAside, bad)); r == nil {
+			t.Errorf("%+v is proposed", bad)
+		}
 	}
 }

@@ -92,10 +92,11 @@ var waiters = map[Kind]waiter{
 		func(r agree.Reader, b *files.Replacement) (approvals.Act, error) {
 			return aboutCopy(r, b.Name, b.Replica, Digest{}, 0)
 		}),
-	RemoveMember:  waits(classOfMemberRemoval, aboutMember),
-	RemoveReplica: waits(always[ReplicaRemoval](approvals.ReplicaRemove), aboutReplica),
-	SetReplica:    waits(classOfReplica, aboutNarrowing),
-	approvals.Set: waits(always[approvals.Setting](approvals.RuleChange), aboutRule),
+	files.DiscardAside: waits(always[files.Discard](approvals.AsideDelete), aboutAside),
+	RemoveMember:       waits(classOfMemberRemoval, aboutMember),
+	RemoveReplica:      waits(always[ReplicaRemoval](approvals.ReplicaRemove), aboutReplica),
+	SetReplica:         waits(classOfReplica, aboutNarrowing),
+	approvals.Set:      waits(always[approvals.Setting](approvals.RuleChange), aboutRule),
 }
 
 // WaitingKinds returns the commands that can wait for a second person.
@@ -174,6 +175,28 @@ func aboutCopy(r agree.Reader, name FileName, replica ReplicaName, sum Digest,
 	}
 	act.Replica = string(replica)
 	return act, nil
+}
+
+// aboutAside says what the deletion of bytes set aside is about. Its mark is the entry of the file as which they lay
+// there: what was wrong bytes may be the file's, or the last ones, when that is another.
+func aboutAside(r agree.Reader, b *files.Discard) (approvals.Act, error) {
+	m, there, err := cluster.In(r).Member(b.Node)
+	if err != nil || !there {
+		return approvals.Act{}, agree.OrNotFound(err, "no member %q", agree.Clip(string(b.Node), 60))
+	}
+	name, ok := b.Aside.File()
+	if !ok {
+		return approvals.Act{}, agree.Refuse(agree.Invalid, "%q is not the name of bytes in a quarantine",
+			agree.Clip(string(b.Aside), 220))
+	}
+	act := approvals.Act{Subject: m.Name + "/" + string(b.Aside), SHA256: b.SHA256, Mark: "unknown"}
+	f, err := files.EntryIn(r, name)
+	if err == nil {
+		act.Mark = fmt.Sprintf("%d %s", f.Version, f.SHA256)
+	} else if refused(err) {
+		err = nil
+	}
+	return act, err
 }
 
 func aboutMember(r agree.Reader, b *MemberRemoval) (approvals.Act, error) {

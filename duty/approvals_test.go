@@ -28,7 +28,7 @@ func (w *newswire) by(actor string, kind catalog.Kind, body any) {
 	}
 }
 
-// People are told of what they can grant: not of what has expired or gone stale.
+// People are told what they can grant: not what has expired or gone stale.
 func TestApprovalsWaiting(t *testing.T) {
 	w := newNewswire(t)
 	local := catalog.Local(nodeID("north-1"))

@@ -15,7 +15,7 @@ type ApprovalRule struct {
 
 // ApprovalRuleRequest changes which acts wait for a second person. While any does, the change waits, too.
 type ApprovalRuleRequest struct {
-	Acts       []string `json:"acts" maxItems:"20" enum:"file-remove,file-lost,file-checksum,copy-replace,copy-state,node-lost,replica-remove,replica-narrow" doc:"all that are to wait; none: nothing waits"`
+	Acts       []string `json:"acts" maxItems:"20" enum:"file-remove,file-lost,file-checksum,copy-replace,copy-state,node-lost,replica-remove,replica-narrow,quarantine-delete" doc:"all that are to wait; none: nothing waits"`
 	OtherPlace bool     `json:"otherPlace,omitempty" doc:"the second person has to be of another institution than the first"`
 	Limit      string   `json:"limit,omitempty" pattern:"^([1-9][0-9]{0,2}|1[0-9]{3}|20[0-9]{2}|21[0-5][0-9]|2160)h$" doc:"how long a proposal waits: 1h to 2160h; default: 168h"`
 	Version    uint64   `json:"version" doc:"of the rule that is changed; 0: there was none"`

@@ -21,20 +21,22 @@ type Class string
 
 // The classes.
 const (
-	FileRemove    Class = "file-remove"    // remove a file
-	FileLost      Class = "file-lost"      // declare a file lost
-	FileChecksum  Class = "file-checksum"  // change a file's SHA-256 in the catalog
-	CopyReplace   Class = "copy-replace"   // set a bad copy aside
-	CopyState     Class = "copy-state"     // put a copy back to owed
-	NodeLost      Class = "node-lost"      // remove a node as lost
-	ReplicaRemove Class = "replica-remove" // remove a replica
-	ReplicaNarrow Class = "replica-narrow" // take collections from a replica
-	RuleChange    Class = "rule-change"    // change which of these wait; waits whenever anything else does
+	FileRemove    Class = "file-remove"       // remove a file
+	FileLost      Class = "file-lost"         // declare a file lost
+	FileChecksum  Class = "file-checksum"     // change a file's SHA-256 in the catalog
+	CopyReplace   Class = "copy-replace"      // set a bad copy aside
+	CopyState     Class = "copy-state"        // put a copy back to owed
+	NodeLost      Class = "node-lost"         // remove a node as lost
+	ReplicaRemove Class = "replica-remove"    // remove a replica
+	ReplicaNarrow Class = "replica-narrow"    // take collections from a replica
+	AsideDelete   Class = "quarantine-delete" // delete bytes that a node has set aside
+	RuleChange    Class = "rule-change"       // change which of these wait; waits whenever anything else does
 )
 
 // Classes are those that a Rule can name.
 func Classes() []Class {
-	return []Class{FileRemove, FileLost, FileChecksum, CopyReplace, CopyState, NodeLost, ReplicaRemove, ReplicaNarrow}
+	return []Class{FileRemove, FileLost, FileChecksum, CopyReplace, CopyState, NodeLost, ReplicaRemove, ReplicaNarrow,
+		AsideDelete}
 }
 
 // The bounds of a time limit, and what it is unless somebody says otherwise.
@@ -65,9 +67,9 @@ func (r *Rule) Waits(class Class) bool {
 // Act is what a command does that waits, as it was when it was proposed.
 type Act struct {
 	Class   Class        `json:"class"`
-	Subject string       `json:"subject"`           // the file, node or replica
+	Subject string       `json:"subject"`           // the file, node or replica; of bytes set aside: node/name
 	Replica string       `json:"replica,omitempty"` // of a copy
-	SHA256  agree.Digest `json:"sha256,omitzero"`   // of the file
+	SHA256  agree.Digest `json:"sha256,omitzero"`   // of the file, or of the bytes set aside
 	Files   int64        `json:"files,omitempty"`   // that it is about; of a lost node: that its replica has
 	Bytes   int64        `json:"bytes,omitempty"`   //
 	Shards  int          `json:"shards,omitempty"`  // of a lost node
