@@ -19,8 +19,8 @@ type fileStraysCmd struct {
 }
 
 func (fileStraysCmd) exits() []string {
-	return []string{"0   every node answered; with --set-aside: the stray is in the quarantine",
-		"1   a node did not answer, or it was refused"}
+	return []string{"0   every node answered, and the list is whole; with --set-aside: the stray is in the quarantine",
+		"1   a node did not answer or could not look at everything, or it was refused"}
 }
 
 func (c fileStraysCmd) Run(a *app) error {
@@ -43,7 +43,7 @@ func (c fileStraysCmd) Run(a *app) error {
 			return err
 		}
 		for _, n := range nodes {
-			if n.Unreachable != "" {
+			if n.Unreachable != "" || n.Fault != "" {
 				return errNo
 			}
 		}
@@ -63,6 +63,9 @@ func strayTable(a *app, nodes []wire.NodeStrays) error {
 		if more := n.Files - len(n.Strays); more > 0 {
 			rows = append(rows, table.Row{n.Name, "", "", "", fmt.Sprintf("and %d more", more)})
 		}
+		if n.Fault != "" {
+			rows = append(rows, table.Row{n.Name, "", "", "", "the list is not whole: " + n.Fault})
+		}
 	}
 	return a.table(table.Row{"Node", "File", "Where", "Size", "State"}, rows)
 }
@@ -78,7 +81,7 @@ func hasStray(ctx context.Context, archive *client.Client, at, name string) (str
 	}
 	var found, silent []string
 	for _, n := range nodes {
-		if n.Unreachable != "" {
+		if n.Unreachable != "" || n.Fault != "" {
 			silent = append(silent, n.Name)
 		}
 		if slices.ContainsFunc(n.Strays, func(s wire.Stray) bool { return s.Name == name }) {
@@ -87,7 +90,7 @@ func hasStray(ctx context.Context, archive *client.Client, at, name string) (str
 	}
 	switch {
 	case len(silent) > 0:
-		return "", fmt.Errorf("%s: these nodes do not say what they have: %s; name the node with --at", name,
+		return "", fmt.Errorf("%s: these nodes do not say all that they have: %s; name the node with --at", name,
 			strings.Join(silent, ", "))
 	case len(found) == 0:
 		return "", fmt.Errorf("%s: no node lists a stray of this name yet; name the node with --at", name)

@@ -97,7 +97,7 @@ const straysListed = 1000
 // Strays answers a StraysCall.
 func (a Answers) Strays(context.Context, catalog.NodeID, struct{}) (StrayReport, error) {
 	all := a.Replica.Strays()
-	out := StrayReport{Strays: all[:min(len(all), straysListed)], Files: len(all)}
+	out := StrayReport{Strays: all[:min(len(all), straysListed)], Files: len(all), Fault: a.Replica.straysFault()}
 	for _, s := range all {
 		out.Bytes += s.Size
 	}

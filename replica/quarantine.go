@@ -105,7 +105,7 @@ func asideState(one asideRead, f catalog.File) string {
 // Quarantine lists what is in this node's quarantine, by id. With an error, the list is not whole.
 func (r *finder) Quarantine() ([]Aside, error) {
 	var all []Aside
-	var failed error
+	failed := r.awayAside() // there may be more
 	for _, dir := range r.store.quarantines() {
 		names, err := folderNames(dir)
 		if err != nil {
@@ -130,6 +130,15 @@ func (r *finder) Quarantine() ([]Aside, error) {
 	}
 	slices.SortFunc(all, func(a, b Aside) int { return strings.Compare(string(a.ID)+a.Path, string(b.ID)+b.Path) })
 	return all, failed
+}
+
+// awayAside answers ErrNotMounted while a disk is away, which may have a quarantine of its own: what is not found here
+// may lie there.
+func (r *finder) awayAside() error {
+	if err := r.store.Mounted(); err != nil {
+		return fmt.Errorf("the quarantine cannot be looked through: %w", err)
+	}
+	return nil
 }
 
 // aside describes one of them.
@@ -201,6 +210,9 @@ func (r *finder) findAside(id files.AsideName) (catalog.FileName, string, error)
 		found = path
 	}
 	if found == "" {
+		if err := r.awayAside(); err != nil {
+			return "", "", fmt.Errorf("look for %s: %w", id, err)
+		}
 		return "", "", fmt.Errorf("%s: %w", id, ErrNotAside)
 	}
 	return name, found, nil

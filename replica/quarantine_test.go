@@ -197,6 +197,39 @@ func TestNobodyDeletesWithoutAnAnswer(t *testing.T) {
 	})
 }
 
+// TestALookForStraysThatFailsSaysSo takes a folder away, and brings it back: what failed counts until that was looked at.
+func TestALookForStraysThatFailsSaysSo(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "north-1", "south-1")
+	north := c.node("north-1")
+	fault := func() string {
+		t.Helper()
+		report, err := Answers{Replica: north.r}.Strays(t.Context(), "", struct{}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.Fault
+	}
+	if err := north.r.lookForStrays(t.Context(), true); err != nil || fault() != "" {
+		t.Fatalf("%q, %v", fault(), err)
+	}
+	mount := unmount(t, north.r.store.cfg.Quarantine)
+	if err := os.Remove(north.r.store.cfg.Quarantine); err != nil {
+		t.Fatal(err)
+	}
+	for _, all := range []bool{false, true} {
+		if err := north.r.lookForStrays(t.Context(), all); err == nil || !strings.Contains(fault(), "quarantine") {
+			t.Errorf("a look at all: %t: %q, %v", all, fault(), err)
+		}
+	}
+	mount()
+	for all, whole := range []bool{false, true} {
+		if err := north.r.lookForStrays(t.Context(), all == 1); err != nil || (fault() == "") != whole {
+			t.Errorf("a look at all: %t: %q, %v", all == 1, fault(), err)
+		}
+	}
+}
+
 // TestAQuarantineThatCannotBeListedSaysSo takes the folder away.
 func TestAQuarantineThatCannotBeListedSaysSo(t *testing.T) {
 	t.Parallel()
@@ -209,4 +242,60 @@ func TestAQuarantineThatCannotBeListedSaysSo(t *testing.T) {
 	if err != nil || !strings.Contains(report.Fault, "quarantine") {
 		t.Errorf("%+v, %v", report, err)
 	}
+}
+
+// TestADiskThatIsAwayMayHaveWhatWasSetAside starts a node without a disk: its quarantine is not said to be listed, and what
+// is not found is not said to be gone, until the disk is back.
+func TestADiskThatIsAwayMayHaveWhatWasSetAside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		c.raiseTo(files.LevelOfAside)
+		north := c.node("north-1")
+		two := filepath.Join(north.dir, "two")
+		north.roots = []string{filepath.Join(north.dir, "one"), two}
+		north.open()
+		mount := unmount(t, two)
+		north.open()
+		stop := c.run("north-1")
+		report, err := Answers{Replica: north.r}.Quarantine(t.Context(), "", AsideRequest{Act: "list"})
+		if err != nil || !strings.Contains(report.Fault, two) {
+			t.Errorf("the list is said to be whole: %+v, %v", report, err)
+		}
+		strays, err := Answers{Replica: north.r}.Strays(t.Context(), "", struct{}{})
+		if err != nil || !strings.Contains(strays.Fault, two) {
+			t.Errorf("the list of strays is said to be whole: %+v, %v", strays, err)
+		}
+		const id files.AsideName = "f.20260101000000000"
+		if _, err := north.r.ShowAside(t.Context(), id); !errors.Is(err, ErrNotMounted) || errors.Is(err, ErrNotAside) {
+			t.Errorf("it is said not to be there: %v", err)
+		}
+		if err := north.r.AdoptStray(t.Context(), Adoption{Name: "f", Collection: "web"}); !errors.Is(err, ErrNotMounted) {
+			t.Errorf("adopt: %v", err)
+		}
+		if err := north.r.SetStrayAside(t.Context(), "f", "x"); !errors.Is(err, ErrNotMounted) {
+			t.Errorf("set aside: %v", err)
+		}
+		wishes := func() int {
+			t.Helper()
+			var all []files.Discarding
+			if err := c.View(func(v catalog.View) (err error) { all, err = v.Discards(north.id, 0); return err }); err != nil {
+				t.Fatal(err)
+			}
+			return len(all)
+		}
+		c.must(files.DiscardAside, files.Discard{Node: north.id, Aside: id, SHA256: catalog.Digest{1}, Reason: "x"})
+		sleep(t.Context(), 5*time.Minute)
+		if wishes() != 1 {
+			t.Error("the wish ended while the bytes may be on the disk that is away")
+		}
+		stop()
+		mount()
+		north.open()
+		defer c.run("north-1")()
+		sleep(t.Context(), time.Minute)
+		if wishes() != 0 {
+			t.Error("the wish does not end")
+		}
+	})
 }

@@ -48,9 +48,10 @@ const (
 
 // strays are the results of the last look.
 type strays struct {
-	mu   sync.Mutex
-	all  []Stray
-	read map[string]asideRead // path in the quarantine: what reading it gave
+	mu     sync.Mutex
+	all    []Stray
+	read   map[string]asideRead // path in the quarantine: what reading it gave
+	failed [2]error             // what the last look could not look at, and the last look at all shards
 }
 
 // Strays returns the bytes that the last look found and that the archive neither counts on nor asks for.
@@ -58,6 +59,18 @@ func (r *finder) Strays() []Stray {
 	r.strays.mu.Lock()
 	defer r.strays.mu.Unlock()
 	return slices.Clone(r.strays.all)
+}
+
+// straysFault says why there may be strays that are not listed: the first reason of many; empty when there is none.
+func (r *finder) straysFault() string {
+	r.strays.mu.Lock()
+	failed := cmp.Or(r.strays.failed[0], r.strays.failed[1])
+	r.strays.mu.Unlock()
+	if err := cmp.Or(r.store.Mounted(), failed); err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return first
+	}
+	return ""
 }
 
 // runStrays looks for strays now and then. The last good copy of a file is offered as its source; bytes that others
@@ -96,6 +109,10 @@ func (r *finder) lookForStrays(ctx context.Context, all bool) error {
 		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Path, b.Path))
 	})
 	r.strays.all = l.found
+	r.strays.failed[0] = failed
+	if all {
+		r.strays.failed[1] = failed
+	}
 	return failed
 }
 

@@ -104,6 +104,9 @@ func (r *finder) chooseStray(ctx context.Context, a Adoption, f catalog.File, kn
 	case len(why) > 0:
 		return "", found, fmt.Errorf("%s: %w: %s", a.Name, ErrStaysAside, strings.Join(why, "; "))
 	}
+	if err := r.store.Mounted(); err != nil { // it may lie on a disk that is away
+		return "", found, fmt.Errorf("look for %s: %w", a.Name, err)
+	}
 	return "", found, fmt.Errorf("%s: %w: nothing lies here under this name", a.Name, ErrNotAside)
 }
 
@@ -169,6 +172,9 @@ func (r *finder) SetStrayAside(ctx context.Context, name catalog.FileName, reaso
 		return fmt.Errorf("set %s aside: %w", name, err)
 	}
 	defer end()
+	if err := r.store.reachable(name); err != nil {
+		return fmt.Errorf("set %s aside: %w", name, err)
+	}
 	_, c, err := r.claimed(name)
 	switch {
 	case err != nil:

@@ -171,6 +171,7 @@ type StrayReport struct {
 	Strays []Stray `json:"strays"`
 	Files  int     `json:"files"`
 	Bytes  int64   `json:"bytes"`
+	Fault  string  `json:"fault,omitempty"` // why there may be more
 }
 
 // ask sends one request to another node and reads its answer, both as JSON.

@@ -203,6 +203,7 @@ type NodeStrays struct {
 	Node        string  `json:"node"`
 	Name        string  `json:"name,omitempty"`
 	Unreachable string  `json:"unreachable,omitempty" doc:"why the node did not answer; what it has is unknown then"`
+	Fault       string  `json:"fault,omitempty" doc:"why the list is not whole"`
 	Files       int     `json:"files" doc:"number of strays, including those not listed"`
 	Bytes       int64   `json:"bytes" doc:"bytes of all strays"`
 	Strays      []Stray `json:"strays" doc:"the first 1000"`

@@ -26,7 +26,7 @@ func (s Strays) List(ctx context.Context) ([]api.NodeStrays, error) {
 	out := make([]api.NodeStrays, len(members))
 	for i, r := range replies {
 		one := api.NodeStrays{Node: string(r.To.ID), Name: r.To.Name, Files: r.Answer.Files, Bytes: r.Answer.Bytes,
-			Strays: []api.Stray{}}
+			Fault: r.Answer.Fault, Strays: []api.Stray{}}
 		if r.Err != nil {
 			one.Unreachable = r.Err.Error()
 		}
