@@ -125,14 +125,16 @@ func (s *Store) Vouch(ctx context.Context, want Held) error {
 
 // Delete removes the bytes of files and their lines; it is no error if they are not there. The caller has made sure
 // that the catalog released this node's copies. The files of a shard go together: what that costs does not depend on
-// how many others there are.
+// how many others there are. A shard whose files cannot be deleted does not keep those of others.
 func (s *Store) Delete(names ...catalog.FileName) error {
+	var failed error
 	for shard, some := range byShard(names) {
 		if err := s.deleteIn(shard, some); err != nil {
-			return fmt.Errorf("delete %d files of shard %s, %s first: %w", len(some), shard, some[0], err)
+			failed = errors.Join(failed, fmt.Errorf("delete %d files of shard %s, %s first: %w", len(some), shard,
+				some[0], err))
 		}
 	}
-	return nil
+	return failed
 }
 
 // byShard groups names by their shards, in order.
@@ -161,6 +163,9 @@ func (s *Store) deleteIn(n catalog.Shard, names []catalog.FileName) error {
 	defer sh.mu.Unlock()
 	if sh.root == nil {
 		return nil
+	}
+	if sh.root.absent != nil {
+		return sh.root.mounted()
 	}
 	if err := s.unlist(sh, n, names...); err != nil {
 		return err

@@ -96,6 +96,12 @@ func TestARootThatIsNotMountedIsRefused(t *testing.T) {
 	if err := keep(s, "a.warc", []byte("bytes")); !errors.Is(err, ErrNotMounted) {
 		t.Fatalf("it is written before it was looked at: %v", err)
 	}
+	if s.Has("a.warc") {
+		t.Fatal("it counts before it was looked at")
+	}
+	if err := s.Delete("a.warc"); !errors.Is(err, ErrNotMounted) || !isFile(s.Path("a.warc")) {
+		t.Fatalf("it is deleted before it was looked at: %v", err)
+	}
 	holds("mounted again", true)
 
 	cfg.Roots[0], cfg.Roots[1] = cfg.Roots[1], cfg.Roots[0]
@@ -311,6 +317,38 @@ func TestAMovedShardWaitsForADiskThatIsAway(t *testing.T) {
 	mount()
 	if s, err := OpenStore(cfg, disk.New(), discard()); err != nil || !s.Has("a.warc") || s.shards.on(n).path != now.path {
 		t.Fatalf("with both again: %v", err)
+	}
+}
+
+// TestFilesAreDeletedBesideADiskThatIsAway deletes files of two shards, the first of which lies on a disk that is away.
+func TestFilesAreDeletedBesideADiskThatIsAway(t *testing.T) {
+	t.Parallel()
+	cfg := twoRoots(t.TempDir())
+	s := openStore(t, cfg, disk.New())
+	gone, here := catalog.FileName("a.warc"), catalog.FileName("b.warc")
+	if gone.Shard() > here.Shard() {
+		gone, here = here, gone
+	}
+	for i, name := range []catalog.FileName{here, gone} { // here on the first disk, gone on the second
+		s.roots[0].promised, s.roots[1].promised = int64(i)<<50, int64(1-i)<<50
+		if err := keep(s, string(name), []byte("bytes")); err != nil || s.shards.on(name.Shard()) != s.roots[i] {
+			t.Fatal(err)
+		}
+	}
+	mount := unmount(t, cfg.Roots[1])
+	s, err := OpenStore(cfg, disk.New(), discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(gone, here); !errors.Is(err, ErrNotMounted) || !strings.Contains(err.Error(), string(gone)) {
+		t.Errorf("what lies on the disk that is away: %v", err)
+	}
+	if isFile(s.Path(here)) {
+		t.Error("the other file is still there")
+	}
+	mount()
+	if s, err := OpenStore(cfg, disk.New(), discard()); err != nil || !s.Has(gone) || s.Has(here) {
+		t.Errorf("when the disk is back: %v", err)
 	}
 }
 

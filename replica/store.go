@@ -201,9 +201,10 @@ func (sh *shard) path(name catalog.FileName) string {
 	return filepath.Join(sh.root.path, name.Shard().String(), string(name))
 }
 
-// Has reports whether the store vouches for the file: it is in place and in its shard's manifest.
+// Has reports whether the store vouches for the file: it is in place and in its shard's manifest, on a disk that was
+// there when the store was opened.
 func (s *Store) Has(name catalog.FileName) bool {
-	if checkName(name) != nil || s.loose.has(name) {
+	if checkName(name) != nil || s.loose.has(name) || s.Away(name) {
 		return false
 	}
 	return s.shards.present(name)
