@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -65,7 +66,7 @@ func (r *puller) switchEmpty(ctx context.Context, shards []catalog.Shard) (other
 	return others, r.emptied, ctx.Err()
 }
 
-// leaveShards releases what this node still has of shards that went away, and says so when nothing is left.
+// leaveShards releases what this node still has of shards that went away, and says so of those of which nothing is left.
 func (r *releases) leaveShards(ctx context.Context) (again time.Duration, err error) {
 	moves, err := r.duties.Moves()
 	if err != nil {
@@ -73,7 +74,7 @@ func (r *releases) leaveShards(ctx context.Context) (again time.Duration, err er
 	}
 	var mu sync.Mutex
 	var gone []catalog.Shard
-	if err := together(moves.Out, switchesAtOnce, func(shard catalog.Shard) error {
+	failed := together(moves.Out, switchesAtOnce, func(shard catalog.Shard) error {
 		left, err := r.leaveShard(ctx, shard)
 		mu.Lock()
 		defer mu.Unlock()
@@ -83,10 +84,8 @@ func (r *releases) leaveShards(ctx context.Context) (again time.Duration, err er
 			gone = append(gone, shard)
 		}
 		return err
-	}); err != nil {
-		return 0, err
-	}
-	return again, r.sayLeft(ctx, gone)
+	})
+	return again, errors.Join(failed, r.sayLeft(ctx, gone))
 }
 
 // sayLeft tells the catalog of shards of which this node has nothing left.

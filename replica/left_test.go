@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"testing/synctest"
 
 	"holdfast/catalog"
 )
@@ -50,6 +52,49 @@ func TestAShardThatIsLeftLeavesNothing(t *testing.T) {
 			stop()
 		})
 	}
+}
+
+// TestAShardThatCannotBeLeftKeepsNoOther lets two shards go away from a node, one of which lies on a disk that is away.
+func TestAShardThatCannotBeLeftKeepsNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "north-2")
+		first := c.node("north-1")
+		stop := c.run("north-1", "south-1")
+		for i := range 2 {
+			c.node("south-1").put(fileName(i), uint64(i), 3000)
+		}
+		c.complete(fileName(0), fileName(1))
+		stop()
+		away, here := fileName(0).Shard(), fileName(1).Shard()
+		for _, n := range []catalog.Shard{away, here} {
+			c.assign("north", "north-2", int(n), int(n)+1)
+		}
+		stop = c.run("north-2", "south-1")
+		c.until("the shards are north-2's", func(v catalog.View) bool {
+			layout, err := v.Layout("north")
+			return err == nil && layout[away].Holder == nodeID("north-2") && layout[here].Holder == nodeID("north-2")
+		})
+		stop()
+		was := first.r.store.shards[away].root
+		first.r.store.shards[away].root = &root{path: was.path, mark: was.mark, absent: ErrNotMounted}
+		left := func(want ...catalog.Shard) {
+			t.Helper()
+			moves, err := first.r.releases.duties.Moves()
+			if err != nil || !slices.Equal(moves.Out, want) {
+				t.Errorf("still to be left: %v, %v, want %v", moves.Out, err, want)
+			}
+		}
+		if _, err := first.r.leaveShards(t.Context()); !errors.Is(err, ErrNotMounted) {
+			t.Errorf("nothing is said of the disk that is away: %v", err)
+		}
+		left(away)
+		first.r.store.shards[away].root = was
+		if _, err := first.r.leaveShards(t.Context()); err != nil {
+			t.Error(err)
+		}
+		left()
+	})
 }
 
 // TestACopyIsPlacedWhereNoFileLies repairs a copy, from the source's bytes on the same node and from another node, where
