@@ -1,8 +1,6 @@
 package files
 
 import (
-	"errors"
-
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
 )
@@ -194,9 +192,8 @@ func (s *state) goodElsewhere(f *File, but cluster.ReplicaName) (bool, error) {
 		}
 	}
 	for _, node := range have {
-		err := cluster.Proved(s.State, node)
-		if refusal := (*agree.Refusal)(nil); !errors.As(err, &refusal) {
-			return err == nil, err
+		if proved, err := s.proved(node); err != nil || proved {
+			return proved, err
 		}
 	}
 	return false, nil
