@@ -149,3 +149,35 @@ func TestAProposalIsShownAsItIs(t *testing.T) {
 		t.Errorf("%+v %v", waiting, err)
 	}
 }
+
+// TestADeletionFromAQuarantineWaits: what the node would delete is said, and nothing is asked of it before the grant.
+func TestADeletionFromAQuarantineWaits(t *testing.T) {
+	t.Parallel()
+	b, open := clusterOf(t, catalog.Level)
+	ctx := t.Context()
+	anna, berta := open(b.person("anna", catalog.Giving{Role: catalog.RoleAdmin})), open(b.person("berta", catalog.Giving{Role: catalog.RoleAdmin}))
+	if _, err := anna.Approvals().SetRule(ctx, wire.ApprovalRuleRequest{Acts: []string{"quarantine-delete"}, Reason: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	const id = "gone.warc.20260101000000000"
+	number := pendingOf(t, anna.Files().DeleteAside(ctx, "north-1", id, wire.AsideRemoval{SHA256: catalog.Digest{1}.String(), Reason: "wrong bytes"}))
+	asked := func() (n int) {
+		t.Helper()
+		if err := b.View(func(v catalog.View) error {
+			all, err := v.Discards(self, 0)
+			n = len(all)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	p, err := berta.Approvals().Show(ctx, number)
+	if err != nil || p.Act != "quarantine-delete" || p.Subject != "north-1/"+id || p.SHA256 != (catalog.Digest{1}).String() ||
+		!strings.Contains(p.Effects[0], "deleted for ever") || p.Parameters["aside"] != id || asked() != 0 {
+		t.Errorf("%+v %v, %d deletions are asked for", p, err, asked())
+	}
+	if p, err = berta.Approvals().Grant(ctx, number, wire.ApprovalDecision{Sum: p.Sum}); err != nil || p.State != "granted" || asked() != 1 {
+		t.Errorf("%+v %v, %d deletions are asked for", p, err, asked())
+	}
+}
