@@ -66,7 +66,7 @@ func (r *puller) switchEmpty(ctx context.Context, shards []catalog.Shard) (other
 	return others, r.emptied, ctx.Err()
 }
 
-// leaveShards releases what this node still has of shards that went away, and says so of those of which nothing is left.
+// leaveShards releases what this node still has of shards that went away, and says of which of them nothing is left.
 func (r *releases) leaveShards(ctx context.Context) (again time.Duration, err error) {
 	moves, err := r.duties.Moves()
 	if err != nil {
