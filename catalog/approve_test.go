@@ -288,6 +288,25 @@ func TestNobodyActsAsTheSecondPerson(t *testing.T) {
 	}
 }
 
+// TestNobodyAcceptsForTheSecondPerson: who invites again somebody who has not accepted yet could accept in her name, and
+// be a second person with the role that others gave her.
+func TestNobodyAcceptsForTheSecondPerson(t *testing.T) {
+	t.Parallel()
+	for by, code := range map[string]catalog.Code{anna: catalog.Denied, berta: "", local: ""} {
+		c := guarded(t)
+		c.invite("dora")
+		c.does(local, catalog.GiveGrant, catalog.Giving{Person: "dora", Role: catalog.RoleAdmin})
+		again := access("again", catalog.RoleReader)
+		again.Expires = c.now + 1e9
+		c.does(by, catalog.ReinvitePerson, catalog.Invitation{Person: catalog.Person{ID: "dora"}, Token: again})
+		c.does("person:dora", catalog.AcceptInvitation, catalog.Acceptance{Invitation: "again", Token: access("hers", catalog.RoleAdmin)})
+		d := c.propose(anna, catalog.RemoveFile, c.removal())
+		if r := c.as("person:dora", approvals.Grant, d); (r == nil) != (code == "") || r != nil && r.Code != code || c.removed() != (r == nil) {
+			t.Errorf("invited again by %s: %v", by, r)
+		}
+	}
+}
+
 // TestNoRoadAround tries each act that waits directly, in every name, also as a guarded command, and proposes what does not
 // wait.
 func TestNoRoadAround(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 // name is the actor and its role counts for the whole archive.
 const LevelOfPeople = 3
 
-// levelOfAgain is the level since which it is kept who invited an active person again.
+// levelOfAgain is the level since which it is kept who invited a person again.
 const levelOfAgain = 5
 
 // Rules are the subject's commands.

@@ -51,16 +51,23 @@ func reinvitePerson(s *state, b *Invitation) (any, error) {
 	if err := s.putInvitation(&p, &b.Token); err != nil {
 		return nil, err
 	}
-	if p.State == Active && s.Cluster.Level >= levelOfAgain {
-		by, err := NewView(s).Behind(s.Actor)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.Set(keyAgain(p.ID, by), s.At); err != nil {
-			return nil, err
-		}
+	if err := s.noteAgain(&p); err != nil {
+		return nil, err
 	}
 	return nil, s.Event(ReinvitePerson, string(p.ID), "invitation=%s", b.Token.ID)
+}
+
+// noteAgain keeps who invited a person again: she was shown a text that gives a token of the person's. A node's local
+// token counts when the person was active; before, it is how the first administrators are made.
+func (s *state) noteAgain(p *Person) error {
+	if s.Cluster.Level < levelOfAgain {
+		return nil
+	}
+	by, err := NewView(s).Behind(s.Actor)
+	if err != nil || by == "" && p.State != Active {
+		return err
+	}
+	return s.Set(keyAgain(p.ID, by), s.At)
 }
 
 // putInvitation stores a token by which the person accepts. It has an end.

@@ -69,7 +69,8 @@ func (r View) Behind(actor string) (PersonID, error) {
 	return "", nil
 }
 
-// InvitedAgain returns when an active person was last invited again by somebody, or by who is no person; 0: never.
+// InvitedAgain returns when a person was last invited again by somebody, or, when she was active, by who is no person;
+// 0: never.
 // Whoever did so was shown a text that gives a token of hers.
 func (r View) InvitedAgain(id, by PersonID) (agree.Time, error) {
 	at, _, err := agree.Get[agree.Time](r.Reader, keyAgain(id, by))
