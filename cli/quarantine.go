@@ -140,7 +140,7 @@ func (c quarantineRestoreCmd) Run(a *app) error {
 
 type quarantineDeleteCmd struct {
 	asideArgs
-	Checksum string `required:"" placeholder:"SHA256" help:"SHA-256 of the bytes, as quarantine show tells it; other bytes are not deleted."`
+	Checksum string `required:"" placeholder:"SHA256" help:"SHA-256 of the bytes, as quarantine show prints it; other bytes are not deleted."`
 	Reason   string `required:"" help:"Reason, written into the audit trail."`
 }
 
@@ -152,7 +152,7 @@ func (quarantineDeleteCmd) Help() string {
 
 func (quarantineDeleteCmd) exits() []string {
 	return []string{"0   the bytes are deleted",
-		"1   refused, or the node has kept them, or has not answered for a minute"}
+		"1   refused, or it waits for a second person, or the node has kept them, or has not answered for a minute"}
 }
 
 // deleteLimit is how long it is waited for a node to delete what it was asked to.

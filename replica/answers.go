@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"holdfast/catalog"
@@ -125,9 +126,7 @@ func (a Answers) Quarantine(ctx context.Context, _ catalog.NodeID, r AsideReques
 		for _, one := range all {
 			out.Bytes += one.Size
 		}
-		if err != nil {
-			out.Fault = err.Error()
-		}
+		out.Fault = firstOf(err)
 		return out, nil
 	case "show":
 		one, err := a.Replica.ShowAside(ctx, r.ID)
@@ -136,6 +135,15 @@ func (a Answers) Quarantine(ctx context.Context, _ catalog.NodeID, r AsideReques
 		return AsideReport{}, reasoned(a.Replica.RestoreAside(ctx, r.ID))
 	}
 	return AsideReport{}, fmt.Errorf("unknown request about the quarantine %q", r.Act)
+}
+
+// firstOf returns the first of errors that were joined, as text; empty for none.
+func firstOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return first
 }
 
 // Audit answers an AuditCall with the audits that the request is about.

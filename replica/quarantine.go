@@ -123,7 +123,8 @@ func (r *finder) Quarantine() ([]Aside, error) {
 				continue // gone meanwhile
 			}
 			if err != nil {
-				return all, err
+				failed = errors.Join(failed, err)
+				continue
 			}
 			all = append(all, one)
 		}

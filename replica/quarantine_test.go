@@ -197,6 +197,34 @@ func TestNobodyDeletesWithoutAnAnswer(t *testing.T) {
 	})
 }
 
+// failing is a catalog of which the next look fails.
+type failing struct {
+	*cluster
+	why error
+}
+
+func (f *failing) View(see func(catalog.View) error) error {
+	if why := f.why; why != nil {
+		f.why = nil
+		return why
+	}
+	return f.cluster.View(see)
+}
+
+// TestOneFileDoesNotEndTheList: of the first of two files in the quarantine nothing can be said.
+func TestOneFileDoesNotEndTheList(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "north-1", "south-1")
+	north := c.node("north-1")
+	north.layAside(fileName(1), time.Now(), []byte("one"))
+	north.layAside(fileName(2), time.Now(), []byte("two"))
+	why := errors.New("damaged")
+	north.r.catalog = &failing{c, why}
+	if all, err := north.r.Quarantine(); len(all) != 1 || !errors.Is(err, why) {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 // TestALookForStraysThatFailsSaysSo takes a folder away, and brings it back: what failed counts until that was looked at.
 func TestALookForStraysThatFailsSaysSo(t *testing.T) {
 	t.Parallel()

@@ -66,11 +66,7 @@ func (r *finder) straysFault() string {
 	r.strays.mu.Lock()
 	failed := cmp.Or(r.strays.failed[0], r.strays.failed[1])
 	r.strays.mu.Unlock()
-	if err := cmp.Or(r.store.Mounted(), failed); err != nil {
-		first, _, _ := strings.Cut(err.Error(), "\n")
-		return first
-	}
-	return ""
+	return firstOf(cmp.Or(r.store.Mounted(), failed))
 }
 
 // runStrays looks for strays now and then. The last good copy of a file is offered as its source; bytes that others
