@@ -96,9 +96,6 @@ func (p *putting) prepare(ctx context.Context) error {
 			collection = all[0].Name
 		}
 	}
-	if p.Delete && p.Copies == "0" {
-		return usage("--delete deletes files when copies of them are verified; --copies 0 waits for none")
-	}
 	p.names = namesOf(nodes)
 	p.keeps = map[string]bool{}
 	for _, r := range replicas {
@@ -109,8 +106,13 @@ func (p *putting) prepare(ctx context.Context) error {
 	if len(p.keeps) == 0 {
 		return usage("no replica holds the bytes of collection %s: add one, or have one hold it too", collection)
 	}
-	p.want, err = wanted(p.Copies, len(p.keeps), collection)
-	return err
+	if p.want, err = wanted(p.Copies, len(p.keeps), collection); err != nil {
+		return err
+	}
+	if p.Delete && p.want == 0 {
+		return usage("--delete deletes files when copies of them are verified; --copies 0 waits for none")
+	}
+	return nil
 }
 
 // holds reports whether a replica is meant to hold a collection.
@@ -194,8 +196,14 @@ func (p *putting) deleteLocal() {
 	}
 }
 
+// gone reports whether the archive does not keep the file any more: its entry still lists copies, which are deleted.
+func gone(f wire.File) bool { return !f.Removed.IsZero() || !f.Lost.IsZero() }
+
 // enough reports whether a file has the copies that are waited for.
 func (p *putting) enough(f wire.File) bool {
+	if gone(f) {
+		return false
+	}
 	if p.want < 0 {
 		return f.Complete
 	}
@@ -246,7 +254,11 @@ func (p *putting) wait(ctx context.Context) error {
 			if err == nil {
 				p.files[i] = f
 			}
-			if err != nil || p.enough(f) {
+			if err == nil && gone(f) {
+				p.failures = append(p.failures, fmt.Errorf("%s is %s in the archive: keep the original", f.Name,
+					stateOf(f)))
+			}
+			if err != nil || gone(f) || p.enough(f) {
 				return err == nil, err
 			}
 			if bar == nil && time.Since(told) > waitTell {
@@ -270,7 +282,7 @@ func (p *putting) wait(ctx context.Context) error {
 func (p *putting) missing(ctx context.Context, err error) error {
 	var few []string
 	for _, f := range p.files {
-		if !p.enough(f) {
+		if !gone(f) && !p.enough(f) {
 			few = append(few, f.Name)
 		}
 	}
