@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/catalog"
 )
@@ -147,7 +148,7 @@ func TestWhatIsStuckHoldsNothingUp(t *testing.T) {
 	for _, want := range []struct {
 		found []catalog.FileName
 		again bool
-	}{{nil, true}, {[]catalog.FileName{"n"}, true}, {[]catalog.FileName{"n", "z"}, false}, {nil, true}} {
+	}{{nil, true}, {[]catalog.FileName{"n"}, true}, {[]catalog.FileName{"n", "z"}, true}, {nil, true}} {
 		again, err := s.lookNeeded(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -159,5 +160,59 @@ func TestWhatIsStuckHoldsNothingUp(t *testing.T) {
 		if !slices.Equal(found, want.found) || again.IsZero() == want.again {
 			t.Errorf("waiting %v, to look again at %v, want %v, %v", found, again, want.found, want.again)
 		}
+	}
+}
+
+// reviving are duties with three pages of each kind, of which the first has a copy that can be made since it was looked
+// at last.
+type reviving struct {
+	Duties
+	looks *[2]int
+}
+
+func (d reviving) Needed(after catalog.FileName, _ int) ([]Fetch, catalog.FileName, error) {
+	next := map[catalog.FileName]catalog.FileName{"": "m", "m": "p"}[after]
+	return d.first(0, after == "", "a"), next, nil
+}
+
+func (d reviving) Fetches(after catalog.Cursor, _ int) ([]Fetch, catalog.Cursor, error) {
+	after.Shard++
+	return d.first(1, after.Shard == 1, "b"), catalog.Cursor{Shard: after.Shard % (3 * pagesMost)}, nil
+}
+
+func (d reviving) first(kind int, first bool, name catalog.FileName) []Fetch {
+	if !first {
+		return nil
+	}
+	if d.looks[kind]++; d.looks[kind] == 1 {
+		return nil
+	}
+	return []Fetch{{File: catalog.File{Name: name}, Sources: []catalog.NodeID{"x"}}}
+}
+
+// TestWhatRevivesBehindAWalkIsFound looks when the scout asks for it and never else, as where nothing changes: a copy
+// that can be made again behind a walk that is under way does not wait for ever.
+func TestWhatRevivesBehindAWalkIsFound(t *testing.T) {
+	c := newCluster(t, "north-1", "south-1")
+	own := *c.node("north-1").r.puller
+	own.duties = reviving{looks: new([2]int)}
+	for class, look := range map[class]func(*scout) (time.Time, error){
+		needed:  func(s *scout) (time.Time, error) { return s.lookNeeded(t.Context()) },
+		filling: func(s *scout) (time.Time, error) { return s.lookOwed(t.Context()) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scout{puller: &own, queue: newQueue(func() {})}
+			began := time.Now()
+			for again := began; len(s.queue.waiting[class]) == 0; {
+				if again.IsZero() || time.Since(began) > 10*time.Minute {
+					t.Fatalf("class %d: nobody looks again, after %v", class, time.Since(began))
+				}
+				time.Sleep(time.Until(again))
+				var err error
+				if again, err = look(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -17,6 +17,10 @@ const pagesMost = 32
 // can be made.
 const walkRest = 40
 
+// walkAgain is how long after the last step of a walk of several steps the next walk begins: what has become due, or
+// has a source again, behind a step while the walk went on is found then.
+const walkAgain = time.Minute
+
 // scout looks at the owed copies, and offers to the workers those that can be made now, each class separately. It
 // never waits for a worker, and looks at no more copies than they can make soon.
 type scout struct {
@@ -69,8 +73,11 @@ func (s *scout) lookNeeded(context.Context) (rested time.Time, err error) {
 	if next != "" && len(ready) >= offeredMost {
 		return rested, nil // what follows has its turn when these are made
 	}
-	if s.needs = next; next != "" {
+	switch s.needs = next; {
+	case next != "":
 		rested = earlier(rested, began.Add(walkRest*time.Since(began)))
+	case !first:
+		rested = earlier(rested, time.Now().Add(walkAgain))
 	}
 	return rested, nil
 }
@@ -102,7 +109,7 @@ func (s *scout) offerMoving(f Fetch) (time.Time, error) {
 // lookOwed continues the walk over all owed copies until enough of them wait for a worker, or all were seen. After
 // some pages it gives way to a look at more urgent copies.
 func (s *scout) lookOwed(context.Context) (rested time.Time, err error) {
-	began, found := time.Now(), 0
+	began, first, found := time.Now(), s.cursor == (catalog.Cursor{}), 0
 	for pages := 0; s.queue.wants(filling) >= page; pages++ {
 		if pages == pagesMost {
 			if found > 0 {
@@ -124,9 +131,13 @@ func (s *scout) lookOwed(context.Context) (rested time.Time, err error) {
 				found++
 			}
 		}
-		if s.cursor = next; next == (catalog.Cursor{}) {
-			return rested, nil
+		if s.cursor = next; next != (catalog.Cursor{}) {
+			continue
 		}
+		if !first {
+			rested = earlier(rested, time.Now().Add(walkAgain))
+		}
+		return rested, nil
 	}
 	return rested, nil
 }
