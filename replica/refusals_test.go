@@ -35,3 +35,42 @@ func TestRefusedReleasesRest(t *testing.T) {
 		t.Errorf("forgotten, and ready are %v", ready)
 	}
 }
+
+// resting are duties of which a release rests, and a shard that is to be left.
+type resting struct {
+	Duties
+	released catalog.FileName
+	left     catalog.Shard
+}
+
+func (d resting) Releases(after catalog.FileName, _ int) ([]catalog.FileName, error) {
+	if after != "" {
+		return nil, nil
+	}
+	return []catalog.FileName{d.released}, nil
+}
+
+func (d resting) Moves() (Moves, error) { return Moves{Out: []catalog.Shard{d.left}}, nil }
+
+// TestARefusalHoldsUpNoShard has a release rest for minutes, and something of a shard that is to be left in use: the
+// shard is looked at again as soon as without the refusal.
+func TestARefusalHoldsUpNoShard(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "north-1", "south-1")
+	n := c.node("north-1")
+	n.put("left.warc", 1, 1000)
+	own := *n.r.releases
+	own.duties = resting{released: "refused.warc", left: catalog.FileName("left.warc").Shard()}
+	own.store.loose.add("left.warc")
+	end, _ := own.pending.try("left.warc")
+	if end == nil {
+		t.Fatal("somebody else is at it")
+	}
+	defer end()
+	for range 20 {
+		own.refused.note("refused.warc", time.Now())
+	}
+	if again, err := own.releaseAll(t.Context()); err != nil || again != 10*time.Second {
+		t.Errorf("the shard is left in %v, %v", again, err)
+	}
+}

@@ -306,19 +306,22 @@ func refusalError(r *catalog.Refusal) error {
 
 // runReleases asks for the releases that are due and deletes bytes whose release has applied.
 func (r *releases) runReleases(ctx context.Context) error {
-	return r.eachChange(ctx, nil, func(ctx context.Context) (time.Duration, error) {
-		again, err := r.releaseDue(ctx)
-		if err == nil {
-			var later time.Duration
-			later, err = r.leaveShards(ctx)
-			again = max(again, later)
-		}
-		if err != nil && ctx.Err() == nil {
-			r.log.Warn("releases wait", "err", err)
-			return time.Minute, nil
-		}
-		return again, ctx.Err()
-	})
+	return r.eachChange(ctx, nil, r.releaseAll)
+}
+
+// releaseAll does so once, and returns when to do it again even if nothing changes; 0: that is not needed.
+func (r *releases) releaseAll(ctx context.Context) (again time.Duration, err error) {
+	again, err = r.releaseDue(ctx)
+	if err == nil {
+		var later time.Duration
+		later, err = r.leaveShards(ctx)
+		again = sooner(again, later)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.log.Warn("releases wait", "err", err)
+		return time.Minute, nil
+	}
+	return again, ctx.Err()
 }
 
 // sooner returns the shorter of two pauses; 0 is none.
