@@ -105,7 +105,8 @@ func (c Folder) adoptRestored(d disk.Disk, k Known) error {
 		func() error { return c.save(d, k) },
 		func() error { return c.NoteAgreed(d) },
 		func() error { return c.moveRestored(d, "catalog") },
-		func() error { return d.RemoveAll(c.restoringDir()) },
+		func() error { return d.RemoveAll(filepath.Join(c.restoringDir(), "data")) },
+		func() error { return d.RemoveAll(c.restoringDir()) }, // the list alone: until it is gone, all is done again
 	} {
 		if err := step(); err != nil {
 			return fmt.Errorf("adopt the restored catalog: %w", err)
@@ -123,9 +124,13 @@ func (c Folder) moveRestored(d disk.Disk, name string) error {
 	return d.Rename(from, filepath.Join(c.Data, name))
 }
 
-// CheckRestoring fails while a restoration is not done.
+// CheckRestoring fails while a restoration is not done. An empty folder is what a crash left of one that is.
 func (c Folder) CheckRestoring() error {
-	if exists(c.restoringDir()) {
+	left, err := os.ReadDir(c.restoringDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for a catalog that is being restored: %w", err)
+	}
+	if len(left) > 0 {
 		return fmt.Errorf("a catalog is being restored in %s, and that is not done: run holdfast catalog restore again",
 			c.restoringDir())
 	}
