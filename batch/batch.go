@@ -67,7 +67,7 @@ type Config struct {
 
 // Duties say what this node owes, decided from the catalog.
 type Duties interface {
-	// Claims returns the batches that this node may claim while it drives so many.
+	// Claims returns the batches that this node may claim while it drives that number of them.
 	Claims(driving int) ([]batches.Holder, error)
 }
 

@@ -98,8 +98,8 @@ func (one *drive) once(ctx context.Context) error {
 	return nil
 }
 
-// leaveOut names all files as failed that are not in kept results when the batch ends before its time, and counts
-// anew: what was processed in a shard that is not done is not in the result.
+// leaveOut names all files as failed that are not in kept results when the batch ends before its time, and counts from
+// the start: what was processed in a shard that is not done is not in the result.
 func (one *drive) leaveOut(ctx context.Context, why string) error {
 	one.progress.begin(one.plan.files, len(one.plan.shards))
 	for _, s := range one.plan.shards {

@@ -99,7 +99,7 @@ func (p *plan) list() error {
 	}
 }
 
-// groups returns the shards in groups that have at most so many files, or one shard.
+// groups returns the shards in groups that have at most that number of files, or one shard.
 func (p *plan) groups(most int64) (out [][]catalog.Shard) {
 	n := int64(0)
 	for i, s := range p.shards {

@@ -19,8 +19,8 @@ import (
 type Tools struct {
 	// Captures yields the captures of a WARC or ARC file, as the index has them.
 	Captures func(r *warc.Reader, file string) iter.Seq2[cdx.Capture, error]
-	// Duplicate returns the capture that a line of a crawl.log tells of, where its original is; false if the line tells
-	// of no duplicate whose original is known.
+	// Duplicate returns the capture that a line of a crawl.log is about, where its original is; false if the line is
+	// about no duplicate whose original is known.
 	Duplicate func(line []byte) (cdx.Capture, bool)
 }
 
@@ -123,7 +123,7 @@ func (c capturer) lines(form func(*cdx.Capture, []byte) []byte) func(*Env, io.Re
 	}
 }
 
-// duplicates writes the captures that a crawl.log tells of and that no record tells where their content is.
+// duplicates writes the captures that a crawl.log lists and of whose content no record says where it is.
 func (c capturer) duplicates(env *Env, in io.Reader, out io.Writer,
 	form func(*cdx.Capture, []byte) []byte) error {
 	if env.Values["revisits"] == "records" {

@@ -28,7 +28,7 @@ type tally struct {
 
 func newTally() *tally { return &tally{shares: map[catalog.NodeID]*batches.Share{}} }
 
-// begin counts anew, for so many files in so many shards.
+// begin counts from 0 again, for these numbers of files and shards.
 func (t *tally) begin(files int64, shards int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 const mostDriven = 4
 
 // BatchClaims lists the batches that run and that nobody drives, those first that began first: as many as a node may
-// claim that drives so many already.
+// claim that drives that number already.
 func BatchClaims(view catalog.View, self catalog.NodeID, driving int) ([]batches.Holder, error) {
 	all, err := catalog.BatchesIn(view).Batches()
 	if err != nil {

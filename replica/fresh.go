@@ -23,7 +23,7 @@ const (
 	freshAfter = time.Hour
 	freshFlush = 10 * time.Second // a power cut forgets the copies of the last seconds: audits read them
 	freshMost  = 200_000          // remembered; what comes beyond is read by audits
-	freshGone  = 10_000           // names read back before the list is written anew
+	freshGone  = 10_000           // names read back before the whole list is written again
 )
 
 // freshCopy is a copy that came, and has not been read back.
@@ -45,7 +45,7 @@ type freshCopies struct {
 	dropped int64
 }
 
-// openFresh reads the list. One that cannot be read is begun anew: audits read what was on it.
+// openFresh reads the list. One that cannot be read is replaced by an empty one: audits read what was on it.
 func openFresh(path string, d disk.Disk) (*freshCopies, error) {
 	f := &freshCopies{path: path, disk: d}
 	if path == "" {

@@ -16,7 +16,7 @@ import (
 // goes by the write of one byte so, however many others there are.
 const struck = '#'
 
-// A manifest is written anew when more than rewriteAt of its lines are struck, and more than are not.
+// A manifest is written again without its struck lines when these are more than rewriteAt, and more than the others.
 const rewriteAt = 512
 
 // window is how much of a manifest is looked at at once, and overlap what two looks share: more than the longest line

@@ -292,7 +292,7 @@ func (s *mounts) room(r *root) (int64, error) {
 	return room - r.promised, nil
 }
 
-// The outbox's share of its disk: one part of so many, and at most that much.
+// The outbox's share of its disk: one part in outboxPart, and at most outboxMost bytes.
 const (
 	outboxPart = 50
 	outboxMost = 16 << 30

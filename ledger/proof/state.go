@@ -21,8 +21,8 @@ type state struct {
 	Found  []Finding `json:"found"`
 }
 
-// recall takes up an earlier check of the same, if the state file has one. Its findings are told again. Findings about
-// the ledger itself are made anew each time.
+// recall takes up an earlier check of the same, if the state file has one. Its findings are shown again. Findings about
+// the ledger itself are made again each time.
 func (c *check) recall(b *ledger.Book) (state, error) {
 	now := state{Of: c.of(b)}
 	if c.State == "" {

@@ -8,7 +8,7 @@ import (
 	"holdfast/crawler/report"
 )
 
-// Duplicate returns the capture that a line of a crawl.log tells of, when it found what was recorded before and names
+// Duplicate returns the capture that a line of a crawl.log is about, when it found what was recorded before and names
 // the place of the original: with the time of the visit, and file and offset of the original. Else it returns false.
 func Duplicate(line []byte) (cdx.Capture, bool) {
 	l, err := report.ParseLine(line)
