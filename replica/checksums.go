@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -93,14 +94,16 @@ func (c *Checksums) record(n catalog.Shard, h Held) error {
 	return addLine(c.disk, path, h.Name, now)
 }
 
-// Forget removes the records of files; it is no error if there are none.
+// Forget removes the records of files; it is no error if there are none. An error of one shard keeps no other.
 func (c *Checksums) Forget(names ...catalog.FileName) error {
+	var failed error
 	for n, some := range byShard(names) {
 		if err := c.forgetIn(n, some); err != nil {
-			return fmt.Errorf("forget %d checksums, of which that of %s is the first: %w", len(some), some[0], err)
+			failed = errors.Join(failed, fmt.Errorf("forget %d checksums, of which that of %s is the first: %w",
+				len(some), some[0], err))
 		}
 	}
-	return nil
+	return failed
 }
 
 func (c *Checksums) forgetIn(n catalog.Shard, names []catalog.FileName) error {

@@ -125,7 +125,8 @@ func (s *Store) Vouch(ctx context.Context, want Held) error {
 
 // Delete removes the bytes of files and their lines; it is no error if they are not there. The caller has made sure
 // that the catalog released this node's copies. The files of a shard go together: what that costs does not depend on
-// how many others there are. A shard whose files cannot be deleted does not keep those of others.
+// how many others there are. An error of one shard keeps no other. ErrNotMounted is about what may lie on a disk that
+// is away since the start: it stays.
 func (s *Store) Delete(names ...catalog.FileName) error {
 	var failed error
 	for shard, some := range byShard(names) {

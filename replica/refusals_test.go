@@ -59,8 +59,9 @@ func TestARefusalHoldsUpNoShard(t *testing.T) {
 	c := newCluster(t, "north-1", "south-1")
 	n := c.node("north-1")
 	n.put("left.warc", 1, 1000)
-	own := *n.r.releases
-	own.duties = resting{released: "refused.warc", left: catalog.FileName("left.warc").Shard()}
+	was := n.r.releases
+	own := &releases{agreed: was.agreed, holdings: was.holdings, pending: was.pending, leaving: was.leaving,
+		duties: resting{released: "refused.warc", left: catalog.FileName("left.warc").Shard()}}
 	own.store.loose.add("left.warc")
 	end, _ := own.pending.try("left.warc")
 	if end == nil {

@@ -34,25 +34,27 @@ func (r *releases) deleteReleased(names []catalog.FileName) (behind []catalog.Fi
 	if err != nil {
 		return names, err
 	}
+	// The catalog lists none of them a second time: what fails keeps nothing else.
+	var failed error
 	for _, f := range all.lost {
-		if err := r.layAside(f); err != nil {
-			return names, err
-		}
+		failed = errors.Join(failed, r.layAside(f))
 	}
-	if err := r.store.Discharge(all.discharge...); err != nil {
-		return names, err
-	}
+	failed = errors.Join(failed, r.store.Discharge(all.discharge...))
 	if r.sums != nil {
-		if err := r.sums.Forget(all.delete...); err != nil {
-			return names, err
-		}
+		failed = errors.Join(failed, r.sums.Forget(all.delete...))
 	}
 	for _, name := range all.delete {
-		if err := r.store.DropPart(name); err != nil {
-			return names, err
-		}
+		failed = errors.Join(failed, r.store.DropPart(name))
 	}
-	return all.behind, r.store.Delete(all.delete...)
+	for shard, some := range byShard(all.delete) {
+		err := r.store.Delete(some...)
+		if errors.Is(err, ErrNotMounted) { // whatever is there is a stray when the disk is back
+			r.log.Info("released bytes may lie on a disk that is away", "shard", shard, "files", len(some), "first", some[0])
+			continue
+		}
+		failed = errors.Join(failed, err)
+	}
+	return all.behind, failed
 }
 
 // sortReleased says what is to be done about one file.

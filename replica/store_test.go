@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -377,5 +378,36 @@ func TestAPartThatBeganAnewHasRightBlockDigests(t *testing.T) {
 	defer in.Close()
 	if got, err := io.ReadAll(in); err != nil || !bytes.Equal(got, b) {
 		t.Errorf("%d of %d bytes, %v: right bytes are taken for wrong ones", len(got), len(b), err)
+	}
+}
+
+// TestOneShardKeepsNoOtherFromDeletion deletes files of a shard whose manifest cannot be read, of another one, and of
+// one that has no folder because its disk is away: they were released, and nobody names them again.
+func TestOneShardKeepsNoOtherFromDeletion(t *testing.T) {
+	t.Parallel()
+	cfg := twoRoots(t.TempDir())
+	s := openStore(t, cfg, disk.New())
+	s.roots[1].promised = 1 << 50
+	names := []catalog.FileName{"a.warc", "b.warc"}
+	slices.SortFunc(names, func(a, b catalog.FileName) int { return int(a.Shard()) - int(b.Shard()) })
+	for _, name := range names {
+		if err := keep(s, string(name), []byte("bytes")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer unmount(t, cfg.Roots[1])()
+	s, err := OpenStore(cfg, disk.New(), discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete("c.warc"); !s.Away("c.warc") || err != nil {
+		t.Errorf("a file that never was here, while a disk is away: %v", err)
+	}
+	manifest := filepath.Join(filepath.Dir(s.Path(names[0])), ManifestName)
+	if err := errors.Join(os.Remove(manifest), os.Mkdir(manifest, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(names...); err == nil || isFile(s.Path(names[1])) || !isFile(s.Path(names[0])) {
+		t.Errorf("%v; the other shard's file is there: %v", err, isFile(s.Path(names[1])))
 	}
 }
