@@ -152,11 +152,11 @@ func writeRecord(w io.Writer, record *warc.Record, block, payload, content bool)
 			from = body
 		}
 	case !block:
-		fmt.Fprintf(w, "WARC/%s\r\n", record.Version)
+		text := fmt.Appendf(nil, "WARC/%s\r\n", record.Version)
 		for _, field := range record.Header {
-			fmt.Fprintf(w, "%s: %s\r\n", field.Name, field.Value)
+			text = fmt.Appendf(text, "%s: %s\r\n", field.Name, field.Value)
 		}
-		fmt.Fprint(w, "\r\n")
+		_, err = w.Write(append(text, "\r\n"...))
 	}
 	if err != nil {
 		return err
