@@ -199,11 +199,11 @@ func (c *checker) sums() error {
 		delete(c.roots, key)
 		return nil
 	})
-	for key, want := range c.roots {
-		c.found(key, fmt.Sprintf("is not there, the entries are %d of %d bytes", want.Files, want.Bytes))
-	}
 	if err != nil {
 		return err
+	}
+	for key, want := range c.roots {
+		c.found(key, fmt.Sprintf("is not there, the entries are %d of %d bytes", want.Files, want.Bytes))
 	}
 	err = c.each(prefixTotals, func(key string, value []byte) error {
 		var is Totals
@@ -216,12 +216,15 @@ func (c *checker) sums() error {
 		delete(c.totals, name)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	for name, want := range c.totals {
 		if want != (Totals{}) {
 			c.found(keyTotals(name), fmt.Sprintf("is not there, the entries are %+v", want))
 		}
 	}
-	return err
+	return nil
 }
 
 // lists checks that every mark follows from an entry.
