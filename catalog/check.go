@@ -24,8 +24,9 @@ type Checked struct {
 
 // Check reads a whole catalog and calls found for each key that is not as it should be: a value that cannot be read,
 // marks, roots and totals that do not follow from the entries of files, an audit trail that does not hang together,
-// members and placements that do not fit each other. It calls pace for each key, whose error ends the check. An error
-// is that of pace, or the Reader's.
+// members that do not fit their names, keys or replicas. Placements are only read: that of a lost node stands until its
+// shards are given up. Of domains, jobs and what else there is, only the form is looked at. It calls pace for each key,
+// whose error ends the check. An error is that of pace, or the Reader's.
 func Check(v View, pace func() error, found func(key, what string)) (out Checked, err error) {
 	if out.Keys, out.Digest, err = checkValues(v.ofFiles.Reader, pace, found); err != nil {
 		return out, err

@@ -172,7 +172,8 @@ func Check(r io.Reader) (Head, error) {
 }
 
 // Open calls use with what is encrypted in the backup. use has to read it to its end: only then all of it is proved,
-// and compared with the head. ErrKey if it is encrypted to another key; ErrDamaged whatever else was changed.
+// and compared with the head. ErrKey if it is encrypted to another key; ErrDamaged whatever else was changed, but for
+// the checksum at the end and what follows it, which are for Check.
 func Open(r io.Reader, key seal.Key, use func(Head, io.Reader) error) error {
 	h, text, err := ReadHead(r)
 	if err != nil {
