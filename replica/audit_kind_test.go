@@ -235,8 +235,11 @@ func TestPresenceIsDueDaily(t *testing.T) {
 		if looks() != 3 {
 			t.Errorf("%d looks in two days and three hours", looks())
 		}
+		synctest.Wait()
+		south.r.audits.mu.Lock()
 		last := south.r.audits.all[len(south.r.audits.all)-1]
 		last.Ended = time.Now().Add(1000 * time.Hour) // its clock was wrong
+		south.r.audits.mu.Unlock()
 		sleep(t.Context(), time.Hour)
 		if looks() != 4 {
 			t.Errorf("%d looks: one that ended in the future counts", looks())

@@ -49,7 +49,8 @@ func (r *releases) deleteReleased(names []catalog.FileName) (behind []catalog.Fi
 	for shard, some := range byShard(all.delete) {
 		err := r.store.Delete(some...)
 		if errors.Is(err, ErrNotMounted) { // whatever is there is a stray when the disk is back
-			r.log.Info("released bytes may lie on a disk that is away", "shard", shard, "files", len(some), "first", some[0])
+			r.log.Info("released bytes may lie on a disk that is away",
+				"shard", shard, "files", len(some), "first", some[0])
 			continue
 		}
 		failed = errors.Join(failed, err)
