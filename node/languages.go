@@ -8,13 +8,9 @@ import (
 	"holdfast/node/config"
 )
 
-// languages returns what this node offers its readers. A file of the node's folder that has a fault is left out and
-// named in the log, and so is a language that is then not there.
-func languages(cfg config.Config, log *slog.Logger) (*words.Offer, error) {
-	all, err := texts(cfg, log)
-	if err != nil {
-		return nil, err
-	}
+// languages returns what this node offers its readers, out of all that it knows. A language that is not there is left
+// out and named in the log.
+func languages(all *words.Words, cfg config.Config, log *slog.Logger) (*words.Offer, error) {
 	known, unknown := all.Known(cfg.Languages)
 	for _, tag := range unknown {
 		log.Warn("language is not offered: there is no file of it", "language", tag, "folder", cfg.LanguageFiles)
@@ -25,7 +21,8 @@ func languages(cfg config.Config, log *slog.Logger) (*words.Offer, error) {
 	return all.Offer(known...)
 }
 
-// texts returns all languages that the node knows: the program's, with those of its folder laid over them.
+// texts returns all languages that the node knows: the program's, with those of its folder laid over them. A
+// file of the folder that has a fault is left out and named in the log.
 func texts(cfg config.Config, log *slog.Logger) (*words.Words, error) {
 	all, err := words.Shipped()
 	if err != nil || cfg.LanguageFiles == "" {

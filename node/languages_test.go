@@ -37,7 +37,12 @@ func TestLanguagesOfTheNodesFolder(t *testing.T) {
 		{[]string{"da"}, filepath.Join(dir, "none"), "da=Søg", `no such file`},
 	} {
 		var log bytes.Buffer
-		o, err := languages(config.Config{Languages: tt.languages, LanguageFiles: tt.folder}, slog.New(slog.NewTextHandler(&log, nil)))
+		cfg, to := config.Config{Languages: tt.languages, LanguageFiles: tt.folder}, slog.New(slog.NewTextHandler(&log, nil))
+		all, err := texts(cfg, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := languages(all, cfg, to)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -191,7 +191,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.notices.See(answers.Seen)
 	var origins front.Origins
 	var readers, pages http.Handler
-	offered, err := languages(n.cfg.Config, n.log)
+	offered, err := languages(n.hooks.texts, n.cfg.Config, n.log)
 	if err == nil {
 		readers, err = n.replayHandler(offered)
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
@@ -33,7 +32,7 @@ func openNotices(n *Node) error {
 	if err != nil {
 		return err
 	}
-	texts, err := texts(n.cfg.Config, slog.New(slog.DiscardHandler))
+	texts, err := texts(n.cfg.Config, n.log)
 	if err != nil {
 		return err
 	}

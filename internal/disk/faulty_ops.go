@@ -190,13 +190,7 @@ func (t *Faulty) write(f *File, p []byte) (int, error) {
 func (t *Faulty) overwrite(f *File, offset int64, b byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f.era != t.era {
-		return ErrCrashed
-	}
-	if err := t.step(); err != nil {
-		return err
-	}
-	c, err := t.contentOf(f)
+	c, err := t.act(f)
 	if err != nil {
 		return err
 	}
@@ -212,13 +206,7 @@ func (t *Faulty) overwrite(f *File, offset int64, b byte) error {
 func (t *Faulty) truncate(f *File, size int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f.era != t.era {
-		return ErrCrashed
-	}
-	if err := t.step(); err != nil {
-		return err
-	}
-	c, err := t.contentOf(f)
+	c, err := t.act(f)
 	if err != nil {
 		return err
 	}
@@ -231,13 +219,7 @@ func (t *Faulty) truncate(f *File, size int64) error {
 func (t *Faulty) sync(f *File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f.era != t.era {
-		return ErrCrashed
-	}
-	if err := t.step(); err != nil {
-		return err
-	}
-	c, err := t.contentOf(f)
+	c, err := t.act(f)
 	if err != nil {
 		return err
 	}
@@ -247,6 +229,17 @@ func (t *Faulty) sync(f *File) error {
 	}
 	c.size, c.changed = info.Size(), nil
 	return nil
+}
+
+// act counts an operation on an open file, and returns what is known of it.
+func (t *Faulty) act(f *File) (*content, error) {
+	if f.era != t.era {
+		return nil, ErrCrashed
+	}
+	if err := t.step(); err != nil {
+		return nil, err
+	}
+	return t.contentOf(f)
 }
 
 func (t *Faulty) contentOf(f *File) (*content, error) {
