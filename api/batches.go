@@ -111,6 +111,11 @@ func (s batches) courseRoutes(api huma.API) {
 			summary: one.summary},
 			func(ctx context.Context, in *result) (*huma.StreamResponse, error) {
 				b, err := s.batch(ctx, in.Name)
+				if err == nil && !b.State.Ended() { // this node may be behind
+					if err = s.Catalog.Linear(ctx); err == nil {
+						b, err = s.batch(ctx, in.Name)
+					}
+				}
 				if err != nil {
 					return nil, err
 				}
