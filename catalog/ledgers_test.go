@@ -70,3 +70,28 @@ func TestLedgersFollowEachOther(t *testing.T) {
 		t.Errorf("%+v, %v", last, err)
 	}
 }
+
+// TestFilesOfLedgersAreNotRemoved tries to remove a file of a replica's ledgers, before and after one was recorded, and
+// files that only look like one.
+func TestFilesOfLedgersAreNotRemoved(t *testing.T) {
+	c := foundCluster(t)
+	c.assignAll(t, "north-1")
+	remove := func(name string) *catalog.Refusal {
+		c.must(t, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: catalog.FileName(name), Size: 1,
+			SHA256: digest(name), Collection: "web", Source: id("north-1")}}})
+		return refusal(c.apply(t, catalog.RemoveFile, catalog.FileRemoval{Name: catalog.FileName(name), SHA256: digest(name), Reason: "x"}))
+	}
+	c.raiseTo(t, files.LevelOfLedgers)
+	if r := remove("ledger-north-1.txt"); r != nil {
+		t.Errorf("while the replica has no ledger: %v", r)
+	}
+	const head = "ledger-north-20261124T030000Z-000001.txt"
+	c.must(t, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: head, Size: 1, SHA256: digest(head), Collection: "web", Source: id("north-1")}}})
+	c.must(t, files.RecordLedger, files.Ledger{Replica: "north", Serial: 1, Name: head, SHA256: digest(head), Node: id("north-1"), First: 1, Last: 9})
+	for name, want := range map[string]bool{head: true, "ledger-north-20261124T030000Z-000001-trail.txt": true,
+		"ledger-south-20261124T030000Z-000001.txt": false, "ledger-northern.txt": false, "a-ledger-north-1.txt": false} {
+		if r := remove(name); (r != nil) != want || r != nil && !strings.Contains(r.Message, "ledgers of replica north") {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+}

@@ -95,6 +95,9 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 	if err := unchanged(&f, b.Version); err != nil {
 		return nil, err
 	}
+	if err := s.noLedgers(f.Name); err != nil {
+		return nil, err
+	}
 	old, now := edit(f)
 	now.Removed, now.Reason, now.Copies = max(s.At, 1), agree.ClipReason(b.Reason), nil
 	now.Lost, now.LostWhy = 0, ""

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"strings"
+
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
 )
@@ -36,6 +38,25 @@ type Ledger struct {
 type LedgerRefusal struct {
 	Node   agree.NodeID `json:"node"`
 	Reason string       `json:"reason"`
+}
+
+// noLedgers refuses the name of a file of a replica's ledgers. Each ledger is proved by those before it: without one of
+// their files no other could be made, and what the replica held then could not be shown any more.
+func (s *state) noLedgers(name FileName) error {
+	if s.Cluster.Level < LevelOfLedgers || !strings.HasPrefix(string(name), "ledger-") {
+		return nil
+	}
+	replicas, err := agree.Tails(s, PrefixNewest, "", 0)
+	if err != nil {
+		return err
+	}
+	for _, replica := range replicas {
+		if strings.HasPrefix(string(name), "ledger-"+replica+"-") {
+			return agree.Refuse(agree.Unsafe, "file %s belongs to the ledgers of replica %s, which prove what it holds",
+				name, replica)
+		}
+	}
+	return nil
 }
 
 // recordLedger makes a ledger the replica's newest. It is refused unless it follows the one before, so that of two
