@@ -48,7 +48,9 @@ func TestABackupIsSentWholeOrNot(t *testing.T) {
 		"whole": {text: "0123456789"}, "refused": {is: fakeBackups{before: ErrInvalid}, want: wire.ErrInvalid},
 		"cut off": {is: fakeBackups{after: errors.New("disk")}, want: wire.ErrUnavailable},
 	} {
+		b.mu.Lock()
 		b.backups = try.is
+		b.mu.Unlock()
 		var out bytes.Buffer
 		err := client.CatalogOf(as(catalog.RoleOperator)).Backup(t.Context(), func(name string, size int64) (io.Writer, error) {
 			if name != "catalog-north-1.backup" || size != 10 {
@@ -65,10 +67,16 @@ func TestABackupIsSentWholeOrNot(t *testing.T) {
 // sentBackups are those that the test sets.
 type sentBackups struct{ b *backend }
 
+func (s sentBackups) now() fakeBackups {
+	s.b.mu.Lock()
+	defer s.b.mu.Unlock()
+	return s.b.backups
+}
+
 func (s sentBackups) Send(ctx context.Context, w io.Writer, named func(string, int64)) error {
-	return s.b.backups.Send(ctx, w, named)
+	return s.now().Send(ctx, w, named)
 }
 
 func (s sentBackups) State(ctx context.Context) (CatalogBackups, error) {
-	return s.b.backups.State(ctx)
+	return s.now().State(ctx)
 }
