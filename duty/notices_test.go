@@ -165,6 +165,42 @@ func TestAFaultIsToldOnce(t *testing.T) {
 	}
 }
 
+// A node is silent when the alert about it has lasted, and the leader does not hear it either.
+func TestSilentNodes(t *testing.T) {
+	w := newNewswire(t)
+	hears := map[catalog.NodeID]bool{nodeID("north-1"): true}
+	silent := func(after time.Duration) int {
+		t.Helper()
+		out, err := Silent(w.view(), func(id catalog.NodeID) bool { return hears[id] }, w.now, after)
+		if err != nil || len(out) > 0 && !out[nodeID("south-1")] {
+			t.Fatalf("%v, %v", out, err)
+		}
+		return len(out)
+	}
+	if silent(time.Nanosecond) != 0 {
+		t.Error("a node is silent that no alert names")
+	}
+	w.raise("north-1", away, "bad")
+	w.pass(24*time.Hour - time.Second)
+	if silent(24*time.Hour) != 0 {
+		t.Error("it is silent before its time")
+	}
+	w.pass(time.Second)
+	if silent(24*time.Hour) != 1 || silent(0) != 0 {
+		t.Error("it is not silent, or although nobody is to be")
+	}
+	hears[nodeID("south-1")] = true
+	if silent(24*time.Hour) != 0 {
+		t.Error("it is silent while it is heard")
+	}
+	hears = nil
+	w.end("north-1", away)
+	w.raise("north-1", away, "bad") // it was there meanwhile
+	if silent(24*time.Hour) != 0 {
+		t.Error("the time before it came back counts")
+	}
+}
+
 // What comes and goes is told once an hour; what goes before it was told never was.
 func TestWhatComesAndGoes(t *testing.T) {
 	w := newNewswire(t)

@@ -15,6 +15,8 @@ type Room struct {
 	Node  catalog.NodeID
 	Free  int64 // bytes
 	Alive bool
+	// Silent nodes were not heard from for so long that their shards are made again on others: see duty.Silent.
+	Silent bool
 }
 
 // share is one node's part of a replica.
@@ -24,16 +26,19 @@ type share struct {
 	target  int
 	load    int // shards it holds and keeps, or is next for
 	takes   bool
-	drained bool
+	drained bool    // it is to lose its shards: it drains, or is silent
+	silent  bool    // nobody can ask it for bytes
+	space   float64 // bytes that it can still take, without those of shards that move to it
 }
 
 // Place lists the assignments that move the replica's shards to where they belong, with the least movement: first
 // shards without a holder, then those of draining nodes, then those of nodes that have more than their share by a
 // margin. A node's share follows from its weight times its room, including what it holds. Only living, known nodes
-// are given shards; a node that is not heard from keeps its shards. At most max shards move at a time, those under
-// way included, and more begin when half of them have ended. Shards without a holder do not count towards max, nor,
-// from level 2 on, do shards without files, many of which are switched by one command. No assignment has more than
-// 512 shards.
+// are given shards. A node that is not heard from keeps its shards, unless it is silent: then those for which others
+// have room are made again there, and what is not made yet when it comes back stays its own. At most max shards move
+// at a time, those under way included, and more begin when half of them have ended. Shards without a holder do not
+// count towards max, nor, from level 2 on, do shards without files, many of which are switched by one command. No
+// assignment has more than 512 shards.
 func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int) ([]catalog.Assignment, error) {
 	layout, err := view.Layout(replica)
 	if err != nil {
@@ -55,6 +60,7 @@ func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int
 	if p.empty, err = withoutFiles(view, replica); err != nil {
 		return nil, err
 	}
+	p.setSpaces(totals.Bytes)
 	setTargets(p.shares)
 	p.run()
 	return p.assignments(replica), nil
@@ -80,8 +86,9 @@ type placing struct {
 	empty  []bool // shards whose move costs nothing
 	shares []share
 	given  map[catalog.NodeID][]catalog.Shard
-	most   int // moves at a time
-	moves  int // that may still begin
+	most   int     // moves at a time
+	moves  int     // that may still begin
+	bytes  float64 // of a shard that has files, on average
 }
 
 func sharesOf(replica catalog.ReplicaName, members []catalog.Member, nodes []Room, layout []catalog.Placement,
@@ -102,8 +109,12 @@ func sharesOf(replica catalog.ReplicaName, members []catalog.Member, nodes []Roo
 			}
 		}
 		i := slices.IndexFunc(nodes, func(n Room) bool { return n.Node == m.ID })
+		if i >= 0 && nodes[i].Silent && !nodes[i].Alive {
+			s.drained, s.silent = true, true
+		}
 		if i >= 0 && nodes[i].Alive && !m.Draining {
 			s.takes = true
+			s.space = float64(max(nodes[i].Free, 0)) * roomUsed
 			held := float64(bytes) * float64(holds) / catalog.Shards
 			s.score = float64(cmp.Or(m.Weight, 100)) * (float64(max(nodes[i].Free, 0)) + held)
 		}
@@ -111,6 +122,26 @@ func sharesOf(replica catalog.ReplicaName, members []catalog.Member, nodes []Roo
 	}
 	slices.SortFunc(shares, func(a, b share) int { return cmp.Compare(a.node, b.node) })
 	return shares
+}
+
+// roomUsed is the part of a node's room that shards of silent nodes may take: the replica's own new files go on.
+const roomUsed = 0.8
+
+// setSpaces says how large a shard is on average, and takes the shards that are under way off the room of the nodes
+// that they move to.
+func (p *placing) setSpaces(bytes int64) {
+	filled := 0
+	for i := range p.layout {
+		if !p.empty[i] {
+			filled++
+		}
+	}
+	p.bytes = float64(bytes) / float64(max(filled, 1))
+	for i, at := range p.layout {
+		if next := p.share(at.Next); next != nil && !p.empty[i] {
+			next.space -= p.bytes
+		}
+	}
 }
 
 // setTargets divides the shards that are not kept by nodes not heard from, in proportion to the scores and by
@@ -184,12 +215,21 @@ func (p *placing) run() {
 			p.give(catalog.Shard(i), from) // calls the move off
 		case next != nil && next.drained:
 			p.give(catalog.Shard(i), p.neediest(""))
+		case from.silent && at.Next == "":
+			p.rebuild(i)
 		case from.drained && at.Next == "" && p.mayMove(i):
 			p.give(catalog.Shard(i), p.neediest(""))
 		}
 	}
 	if !p.uneven() {
 		return
+	}
+	for i, at := range p.layout { // what was begun while a node was away, or drained
+		from, next := p.share(at.Holder), p.share(at.Next)
+		if from != nil && next != nil && from.takes && from.lacks() && next.takes && next.exceeds() {
+			next.load--
+			p.give(catalog.Shard(i), from)
+		}
 	}
 	for i, at := range p.layout {
 		from := p.share(at.Holder)
@@ -200,6 +240,19 @@ func (p *placing) run() {
 			from.load--
 			p.give(catalog.Shard(i), to)
 		}
+	}
+}
+
+// rebuild gives a silent node's shard to one that has room for it, if there is any.
+func (p *placing) rebuild(shard int) {
+	if p.empty[shard] {
+		p.give(catalog.Shard(shard), p.neediest(""))
+		return
+	}
+	to := p.neediest("", func(s *share) bool { return s.space >= p.bytes })
+	if to != nil && p.mayMove(shard) {
+		to.space -= p.bytes
+		p.give(catalog.Shard(shard), to)
 	}
 }
 
@@ -217,17 +270,20 @@ func (p *placing) mayMove(shard int) bool {
 
 // uneven reports whether a node's shards differ from its share by more than a margin: below it, nothing moves.
 func (p *placing) uneven() bool {
-	return slices.ContainsFunc(p.shares, func(s share) bool {
-		margin := max(4, s.target/20)
-		return s.takes && (s.load > s.target+margin || s.load < s.target-margin)
-	})
+	return slices.ContainsFunc(p.shares, func(s share) bool { return s.takes && (s.exceeds() || s.lacks()) })
 }
 
-// neediest returns the node that lacks most of its share.
-func (p *placing) neediest(not catalog.NodeID) *share {
+func (s *share) exceeds() bool { return s.load > s.target+max(4, s.target/20) }
+func (s *share) lacks() bool   { return s.load < s.target-max(4, s.target/20) }
+
+// neediest returns the node that lacks most of its share, of those that fit.
+func (p *placing) neediest(not catalog.NodeID, fits ...func(*share) bool) *share {
 	var best *share
 	for i := range p.shares {
 		s := &p.shares[i]
+		if slices.ContainsFunc(fits, func(fit func(*share) bool) bool { return !fit(s) }) {
+			continue
+		}
 		if s.takes && s.node != not && (best == nil || s.target-s.load > best.target-best.load) {
 			best = s
 		}

@@ -62,13 +62,14 @@ type script struct {
 	now   time.Time
 	names []string                     // of nodes
 	dead  map[string]bool              //
+	mute  map[string]bool              // dead for so long that others make their shards again
 	free  map[string]int64             //
 	heard map[catalog.NodeID]time.Time // by the leader
 	saw   map[string]catalog.Time      // stamps in the future, and when they were first seen
 }
 
 func newScript(t *testing.T) *script {
-	return &script{level: 1, Tx: new(memory.Tx), t: t, now: time.UnixMilli(1_000_000), dead: map[string]bool{},
+	return &script{level: 1, Tx: new(memory.Tx), t: t, now: time.UnixMilli(1_000_000), dead: map[string]bool{}, mute: map[string]bool{},
 		free: map[string]int64{}, heard: map[catalog.NodeID]time.Time{}, saw: map[string]catalog.Time{}}
 }
 
@@ -157,7 +158,9 @@ func (s *script) line(line string) []string {
 	case "job":
 		s.job(settings)
 	case "dead", "alive":
-		s.dead[args[1]] = args[0] == "dead"
+		s.dead[args[1]], s.mute[args[1]] = args[0] == "dead", false
+	case "silent":
+		s.dead[args[1]], s.mute[args[1]] = true, true
 	case "drain":
 		s.apply(catalog.UpdateMember, map[string]any{"id": id(args[1]), "draining": true})
 	case "lose":
@@ -243,7 +246,7 @@ func (s *script) hold(name string) {
 func (s *script) rooms() []duty.Room {
 	var out []duty.Room
 	for _, name := range s.names {
-		out = append(out, duty.Room{Node: id(name), Free: s.free[name], Alive: !s.dead[name]})
+		out = append(out, duty.Room{Node: id(name), Free: s.free[name], Alive: !s.dead[name], Silent: s.mute[name]})
 	}
 	return out
 }

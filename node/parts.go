@@ -141,7 +141,8 @@ func (n *Node) steward() *steward.Steward {
 	}
 	return steward.New(steward.Config{Self: n.id, Lease: time.Duration(n.cfg.Limits.Lease), Agreement: n.raft,
 		Contacts: n.raft.Contacts, Alive: alive, News: n.changed.C, Now: n.clocks.Now,
-		Unsure: func() bool { return n.clocks.Skew().Abs() > membership.MaxSkew }, Log: n.log})
+		RebuildAfter: time.Duration(n.cfg.Limits.RebuildAfter),
+		Unsure:       func() bool { return n.clocks.Skew().Abs() > membership.MaxSkew }, Log: n.log})
 }
 
 // member returns what keeps this node a member.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -225,6 +226,48 @@ func TestShardsMove(t *testing.T) {
 			}
 		}
 		c.complete(names...)
+	})
+}
+
+// TestShardsAreMadeAgainWithoutTheirHolder moves the shards of a node that nobody reaches: another node of its replica
+// makes the files again from other replicas, and the old holder gives up what it has when it is back.
+func TestShardsAreMadeAgainWithoutTheirHolder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "north-2")
+		defer c.run("south-1", "north-2")()
+		first, second := c.node("north-1"), c.node("north-2")
+		stop := c.run("north-1")
+		names := c.node("south-1").putSome(4, 3000)
+		c.complete(names...)
+		stop()
+		c.mu.Lock()
+		first.down = true
+		c.mu.Unlock()
+		c.assign("north", "north-2", 0, catalog.Shards)
+		moved := func(v catalog.View) bool {
+			layout, err := v.Layout("north")
+			return err == nil && !slices.ContainsFunc(layout, func(p catalog.Placement) bool { return p.Holder != nodeID("north-2") })
+		}
+		c.until("the shards are north-2's", moved)
+		for i, name := range names {
+			if !bytes.Equal(read(t, second.r.store, string(name)), content(uint64(i), 3000)) || !isFile(first.r.store.Path(name)) {
+				t.Fatalf("north-2 has other bytes of %s, or north-1 lost its own while it was away", name)
+			}
+		}
+		c.mu.Lock()
+		first.down = false
+		c.mu.Unlock()
+		first.open()
+		defer c.run("north-1")()
+		c.until("north-1 has given up what it had", func(v catalog.View) bool {
+			left, err := v.Left(first.id)
+			return err == nil && len(left) == 0
+		})
+		c.complete(names...)
+		if isFile(first.r.store.Path(names[0])) {
+			t.Error("the file's second copy is still there")
+		}
 	})
 }
 

@@ -83,19 +83,6 @@ type Settings struct {
 	LanguageSettings
 }
 
-// AuditSettings are the Settings of audits beside the pace and the time of a full one, and of ledgers.
-type AuditSettings struct {
-	// how often it is looked whether all files are there; 0 = only when asked for
-	PresenceEvery *Duration `toml:"presence-every"`
-	AuditHours    *Hours    `toml:"audit-hours"` // in which audits that are due are at work; none = always
-	// how old the last full reading of a shard may be before an alert says so; 0 = twice audit-every
-	AuditAge *Duration `toml:"audit-age"`
-	// share of the copies that a node examines, of which it challenges the nodes after each draw; 0 = only when asked
-	Challenges *float64 `toml:"challenge-share"`
-	// how often each replica with bytes makes a ledger; 0 = only when asked for
-	LedgerEvery *Duration `toml:"ledger-every"`
-}
-
 // LogSettings are the Settings of a node's log.
 type LogSettings struct {
 	LogLevel    *string `toml:"log-level"`     // debug, info, warn or error
@@ -163,28 +150,29 @@ type Listen struct {
 
 // Limits bound what a node uses.
 type Limits struct {
-	Memory      Bytes    // of the Go runtime
-	Reserve     Bytes    // left free on each disk
-	Bandwidth   Bytes    // per second, of this node, 0 = no limit
-	Giving      Bytes    // per second, what others copy from this node, 0 = no limit
-	AuditPace   Bytes    // per second, 0 = no limit
-	AuditEvery  Duration // 0 = only when asked for
-	Presence    Duration // between looks at which files are there, 0 = only when asked for
-	AuditHours  Hours
-	Challenges  float64  // share of the copies, 0 to 1
-	AuditAge    Duration // of the last full reading of a shard, 0 = no alert
-	LedgerEvery Duration // 0 = only when asked for
-	Crawls      int      // at once
-	Lease       Duration // of a job
-	RaftLog     Bytes    // of the Raft log, kept behind a marker
-	LogLevel    string
-	LogFormat   string   // "text" or "json"
-	LogSize     Bytes    // of one log file
-	LogFiles    int      // log files that are kept; 0 = none is written
-	FilesMode   FileMode // of the archive's files
-	BatchFiles  int      // that programs process at once
-	BatchPace   Bytes    // per second, that programs read, 0 = no limit
-	BatchMem    Bytes    // that a program may keep of what it reads
+	Memory       Bytes    // of the Go runtime
+	Reserve      Bytes    // left free on each disk
+	Bandwidth    Bytes    // per second, of this node, 0 = no limit
+	Giving       Bytes    // per second, what others copy from this node, 0 = no limit
+	AuditPace    Bytes    // per second, 0 = no limit
+	AuditEvery   Duration // 0 = only when asked for
+	Presence     Duration // between looks at which files are there, 0 = only when asked for
+	AuditHours   Hours
+	Challenges   float64  // share of the copies, 0 to 1
+	AuditAge     Duration // of the last full reading of a shard, 0 = no alert
+	LedgerEvery  Duration // 0 = only when asked for
+	RebuildAfter Duration // of a silent node's shards; 0 = never
+	Crawls       int      // at once
+	Lease        Duration // of a job
+	RaftLog      Bytes    // of the Raft log, kept behind a marker
+	LogLevel     string
+	LogFormat    string   // "text" or "json"
+	LogSize      Bytes    // of one log file
+	LogFiles     int      // log files that are kept; 0 = none is written
+	FilesMode    FileMode // of the archive's files
+	BatchFiles   int      // that programs process at once
+	BatchPace    Bytes    // per second, that programs read, 0 = no limit
+	BatchMem     Bytes    // that a program may keep of what it reads
 }
 
 // ErrConfig reports a cluster.toml that cannot be used; the error's text names the line and suggests what was meant.
@@ -365,11 +353,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.Giving, s.Giving)
 		set(&c.Limits.AuditPace, s.AuditPace)
 		set(&c.Limits.AuditEvery, s.AuditEvery)
-		set(&c.Limits.Presence, s.PresenceEvery)
-		set(&c.Limits.AuditHours, s.AuditHours)
-		set(&c.Limits.AuditAge, s.AuditAge)
-		set(&c.Limits.Challenges, s.Challenges)
-		set(&c.Limits.LedgerEvery, s.LedgerEvery)
+		c.Limits.resolveAudits(&s.AuditSettings)
 		set(&c.Limits.Crawls, s.Crawls)
 		set(&c.Limits.Lease, s.Lease)
 		set(&c.Limits.RaftLog, s.RaftLog)

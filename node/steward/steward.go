@@ -40,10 +40,12 @@ type Config struct {
 	Agreement Agreement
 	Contacts  func() map[catalog.NodeID]time.Duration // for how long the leader has not heard each
 	Alive     func() map[catalog.NodeID]int64         // the living nodes, each with its free room in bytes
-	News      func() <-chan struct{}                  // closed when somebody comes or goes
-	Now       func() time.Time                        // the time that the members agree on
-	Unsure    func() bool                             // this machine's clock cannot be trusted
-	Log       *slog.Logger
+	// RebuildAfter is how long a node is away before its shards are made again on others; 0 = they are not.
+	RebuildAfter time.Duration
+	News         func() <-chan struct{} // closed when somebody comes or goes
+	Now          func() time.Time       // the time that the members agree on
+	Unsure       func() bool            // this machine's clock cannot be trusted
+	Log          *slog.Logger
 }
 
 // Steward carries out the leader's duties.
@@ -127,10 +129,14 @@ func (s *Steward) placeShards(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		lives := func(id catalog.NodeID) bool { _, lives := alive[id]; return lives }
+		silent, err := duty.Silent(v, lives, s.cfg.Now(), s.cfg.RebuildAfter)
+		if err != nil {
+			return err
+		}
 		var rooms []duty.Room
 		for _, m := range members {
-			free, lives := alive[m.ID]
-			rooms = append(rooms, duty.Room{Node: m.ID, Free: free, Alive: lives})
+			rooms = append(rooms, duty.Room{Node: m.ID, Free: alive[m.ID], Alive: lives(m.ID), Silent: silent[m.ID]})
 		}
 		for _, r := range replicas {
 			assignments, err := duty.Place(v, r.Name, rooms, movesAtOnce)
