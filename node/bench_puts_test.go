@@ -17,7 +17,8 @@ import (
 )
 
 // BenchmarkPuts puts 2 000 files of 64 KiB, or HOLDFAST_PUTS of them, into three nodes by sixteen callers, and waits until
-// all are complete: copied to both replicas with bytes, recorded by the third, and released by their source.
+// all are complete: copied to both replicas with bytes, recorded by the third, and released by their source. In the same
+// run the same writes and syncs are made without Holdfast: bare/s.
 func BenchmarkPuts(b *testing.B) {
 	files := 2000
 	if text := os.Getenv("HOLDFAST_PUTS"); text != "" {
@@ -27,9 +28,10 @@ func BenchmarkPuts(b *testing.B) {
 		}
 		files = n
 	}
-	nodes := benchNodes(b)
 	body := make([]byte, 64<<10)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(body)
+	bare := bareSyncs(b, files, body)
+	nodes := benchNodes(b)
 	m := &manyDomains{b: b, n: nodes[0]}
 	round := 0
 	for b.Loop() {
@@ -75,6 +77,8 @@ func BenchmarkPuts(b *testing.B) {
 		})
 		b.ReportMetric(float64(files)/put.Seconds(), "puts/s")
 		b.ReportMetric(float64(files)/time.Since(began).Seconds(), "complete/s")
+		b.ReportMetric(1/bare.Seconds(), "bare/s")
+		b.ReportMetric(100*float64(files)*bare.Seconds()/time.Since(began).Seconds(), "%-of-bare")
 		b.ReportMetric(float64((processorTime(b)-used).Milliseconds())/float64(files), "cpu-ms/file")
 	}
 }

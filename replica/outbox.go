@@ -140,7 +140,7 @@ func (s *outgoing) copyAside(ctx context.Context, path, to string, as catalog.Ad
 	err = s.pump(ctx, pipe{in: io.LimitReader(from, before.Size()+1), out: f, sum: sum})
 	as.Size = f.Size()
 	if err == nil {
-		err = f.Sync()
+		err = f.SyncData() // the name follows when it is the final one
 	}
 	if closing := f.Close(); err == nil {
 		err = closing
@@ -168,7 +168,7 @@ func (s *outgoing) linkAside(ctx context.Context, path, to string, as catalog.Ad
 	if err != nil {
 		return as, err
 	}
-	err = f.Sync()
+	err = f.SyncData()
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
@@ -204,8 +204,7 @@ func unchanged(before fs.FileInfo, path string, size int64) error {
 // enter gives the bytes at the temporary name their name in the outbox, after their note; placed is false when a file
 // of the same size and digest was there already, whose place they take.
 func (s *outgoing) enter(temporary string, as catalog.Addition) (placed bool, err error) {
-	s.outbox.Lock()
-	defer s.outbox.Unlock()
+	defer s.outbox.lock(as.Name)()
 	final := s.outboxPath(as.Name)
 	if isFile(final) {
 		kept, err := s.note(as.Name)
@@ -245,8 +244,7 @@ func (s *outgoing) note(name catalog.FileName) (catalog.Addition, error) {
 
 // Outbox returns the entries of the files in the outbox.
 func (s *outgoing) Outbox() ([]catalog.Addition, error) {
-	s.outbox.Lock()
-	defer s.outbox.Unlock()
+	defer s.outbox.lockAll()()
 	entries, err := os.ReadDir(s.cfg.Outbox)
 	if err != nil {
 		return nil, fmt.Errorf("list the outbox: %w", err)
@@ -269,8 +267,7 @@ func (s *outgoing) Outbox() ([]catalog.Addition, error) {
 // Discharge removes a file from the outbox; it is no error if it is not there. The caller has made sure that the
 // catalog released it, or never knew it.
 func (s *outgoing) Discharge(names ...catalog.FileName) error {
-	s.outbox.Lock()
-	defer s.outbox.Unlock()
+	defer s.outbox.lock(names...)()
 	var files, notes []string
 	for _, name := range names {
 		if isFile(s.outboxPath(name)) {
@@ -331,8 +328,7 @@ func (s *outgoing) roomOutside(size int64) error {
 
 // Reject sets a file of the outbox aside in the quarantine, with the reason.
 func (s *outgoing) Reject(name catalog.FileName, reason string) error {
-	s.outbox.Lock()
-	defer s.outbox.Unlock()
+	defer s.outbox.lock(name)()
 	from := s.outboxPath(name)
 	if !isFile(from) {
 		return nil

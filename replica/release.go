@@ -176,8 +176,13 @@ func (r *entries) runOutbox(ctx context.Context) error {
 	tries := 0
 	for {
 		tries++
+		began := time.Now()
 		if r.settlePending(ctx) == 0 {
 			tries = 0
+		}
+		// Each put wakes this: not all that are pending are looked at for each.
+		if err := sleep(ctx, min(max(lookRest*time.Since(began), 10*time.Millisecond), 5*time.Second)); err != nil {
+			return err
 		}
 		var timeout <-chan time.Time
 		if tries > 0 {

@@ -70,7 +70,7 @@ type mounts struct {
 // outgoing is the outbox of a node: files that entered the archive here and are not released yet.
 type outgoing struct {
 	*media
-	outbox sync.Mutex // one change of the outbox's names at a time
+	outbox nameLocks // one change of a name of the outbox at a time
 
 	mu      sync.Mutex
 	adopted int // numbers the temporary names
