@@ -289,3 +289,29 @@ func TestPublicKeysAsText(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasCutOffIsRemoved receives a backup into a folder with one that was cut off long ago, and one that another
+// process receives just now.
+func TestWhatWasCutOffIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old, new := filepath.Join(dir, ".receiving-1.part"), filepath.Join(dir, ".receiving-2.part")
+	for _, path := range []string{old, new} {
+		if err := os.WriteFile(path, []byte("half a backup"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	gone := errors.New("gone")
+	_, err := Folder{Dir: dir, Disk: disk.New()}.Receive(func(func(string) (io.Writer, error)) error { return gone })
+	if !errors.Is(err, gone) {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(new) {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

@@ -177,14 +177,24 @@ type Origin struct {
 	Member      string
 }
 
+// receiving begins the names of backups that are on their way; abandoned is how old such a file is when whoever
+// received it is taken for ended.
+const (
+	receiving = ".receiving-"
+	abandoned = 24 * time.Hour
+)
+
 // Receive saves a backup that somebody sends: send is to call begin with the name of its file, and to write it to what
-// begin returns. It promises what Save does.
+// begin returns. It promises what Save does, and removes what calls left that were cut off a day ago or longer.
 func (f Folder) Receive(send func(begin func(name string) (io.Writer, error)) error) (Kept, error) {
 	if err := f.Disk.MkdirAll(f.Dir); err != nil {
 		return Kept{}, err
 	}
+	if err := f.dropAbandoned(); err != nil {
+		return Kept{}, err
+	}
 	var path string
-	part := filepath.Join(f.Dir, fmt.Sprintf(".receiving-%d%s", os.Getpid(), partMark))
+	part := filepath.Join(f.Dir, fmt.Sprintf("%s%d%s", receiving, os.Getpid(), partMark))
 	var h Head
 	err := f.Disk.WriteFileMode(part, 0o600, func(w io.Writer) error {
 		return send(func(name string) (io.Writer, error) {
@@ -212,6 +222,23 @@ func (f Folder) Receive(send func(begin func(name string) (io.Writer, error)) er
 		return Kept{}, errors.Join(err, f.Disk.RemoveAll(part))
 	}
 	return Kept{Path: path, Head: h}, nil
+}
+
+func (f Folder) dropAbandoned() error {
+	entries, err := os.ReadDir(f.Dir)
+	if err != nil {
+		return fmt.Errorf("look for cut off backups: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !strings.HasPrefix(e.Name(), receiving) || time.Since(info.ModTime()) < abandoned {
+			continue
+		}
+		if err := f.Disk.Remove(filepath.Join(f.Dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkFile reads back what lies on the disk, and compares it with the checksum at its end.
