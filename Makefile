@@ -10,16 +10,13 @@ HARVESTS ?= 10000
 SAMPLES  ?=
 SEEDS    ?= 5
 
-# The race detector makes tests up to ten times slower: `make test` uses it for the packages RACE, `make race` for the others that
-# are concurrent, LATER.
-RACE       = $(shell sh systemtest/packages.sh race)
-PLAIN      = $(shell sh systemtest/packages.sh plain)
-LATER      = $(shell sh systemtest/packages.sh later)
+# The tags of all tests that are not built by default.
+TAGS       = e2e,browser,samples,nemesis,apicheck,slow
 
 # The last thing that is made of the readers of our WARC files.
 READERS    = bin/readers/classes/ReadWithJWAT.class
 
-.PHONY: all build test lint unit plain raced race long browser samples e2e apicheck nemesis bench fuzz clean
+.PHONY: all build test lint unit slow race long browser samples e2e apicheck nemesis bench fuzz clean
 
 all: build
 
@@ -30,30 +27,34 @@ test: lint unit
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	$(GO) vet -tags e2e,browser,samples,nemesis,apicheck ./...
-	$(GO) tool staticcheck -tags e2e,browser,samples,nemesis,apicheck ./...
+	$(GO) vet -tags $(TAGS) ./...
+	$(GO) tool staticcheck -tags $(TAGS) ./...
 
-# The unit tests with fixed seeds, and the smaller part of what takes many of them. Those with the race detector run beside those
-# without it: many wait more than they count.
-unit race: export GOTMPDIR := $(or $(TMPDIR),/tmp)
-unit race: export TMPDIR := $(shell sh systemtest/tmp.sh)
+# Clones share what was compiled.
+export GOFLAGS ?= -trimpath
+
+# Tests take less processor time when memory is collected less often.
+unit slow: export GOGC := 400
+race: export GOGC := 200
+unit slow race: export GOMEMLIMIT := 3GiB
+unit slow race: export GOTMPDIR := $(or $(TMPDIR),/tmp)
+unit slow race: export TMPDIR := $(shell sh systemtest/tmp.sh)
+
+# The unit tests with fixed seeds, and the smaller part of what takes many of them.
 unit:
-	@$(MAKE) --no-print-directory -j 2 plain raced
+	$(GO) test -short -vet=off -timeout 20m -p 2 -parallel 4 ./...
 
-plain:
-	$(GO) test -short -vet=off -timeout 20m -p 2 -parallel 4 $(PLAIN)
-	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 20m -parallel 4
+# The tests of whole nodes, of killed processes and of long calculations (//go:build slow).
+slow:
+	sh systemtest/slow.sh $(GO) test -short -vet=off -timeout 20m -p 2 -parallel 4
 
-raced:
-	$(GO) test -short -vet=off -timeout 20m -race -p 2 -parallel 4 $(RACE)
-
-# The unit tests that start goroutines and that `make test` runs without the race detector, with it.
+# Both, with the race detector, for the packages in which something can race.
 race:
-	$(GO) test -short -vet=off -timeout 60m -race -parallel 2 $(LATER)
+	$(GO) test -tags slow -short -vet=off -timeout 60m -race -p 2 -parallel 4 $$(sh systemtest/packages.sh)
 
-# All of the unit tests with random seeds: many kills, crashes, models and large inputs. HOLDFAST_SEED=N repeats a run.
+# All of both with random seeds: many kills, crashes, models and large inputs. HOLDFAST_SEED=N repeats a run.
 long:
-	$(GO) test -vet=off -count=1 -timeout 20m -parallel 4 ./...
+	$(GO) test -tags slow -vet=off -count=1 -timeout 40m -parallel 4 ./...
 
 # The tests that need Chromium; those of our own pages let npm bring axe-core, and signing in a real service of OpenID Connect. HOLDFAST_PAGES=all looks at every page in every
 # language, in light and dark and in both widths, and HOLDFAST_PICTURES=/path/to/folder keeps a picture of each.

@@ -42,11 +42,17 @@ func (c formatted) Write(p []byte) (int, error) {
 	return c.to.Write(p)
 }
 
-// TestScripts plays testdata/script/*.txtar: each is one promise of the command line.
+// TestScripts plays testdata/script/*.txtar: each is one promise of the command line. Those that start nodes, but for the
+// shortest, are in testdata/nodes.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	play(t, "testdata/script")
+}
+
+// play plays the scripts of a folder.
+func play(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: false,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

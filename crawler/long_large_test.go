@@ -1,4 +1,4 @@
-//go:build !race
+//go:build slow && !race
 
 package crawler
 

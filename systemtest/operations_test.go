@@ -52,7 +52,7 @@ var acts = map[string]act{
 	"Ledgers: proving what a replica holds":    {after: func(w *world) { w.holds("south-1") }},
 	"Being told when nobody looks":             {},
 	"Checking the catalog":                     {},
-	"Backing up the catalog, and restoring it": {}, // it needs a key of its own: cli/testdata/script/backup.txtar follows it
+	"Backing up the catalog, and restoring it": {}, // it needs a key of its own: cli/testdata/nodes/backup.txtar follows it
 	"Upgrading, and raising the level": {
 		before: (*world).olden, after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 	"When most voters are lost for good": {before: (*world).burnMost, after: (*world).recovered},
