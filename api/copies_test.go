@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,15 @@ func TestChecksOfAReplica(t *testing.T) {
 	}
 	if k := got["presence"]; k.Checked != 1 || k.Never != 0 || k.Findings != 2 || k.Missed != 3 {
 		t.Errorf("presence: %+v", k)
+	}
+	every, err := c.AllChecks(t.Context())
+	if err != nil || len(every) < 2 {
+		t.Fatalf("every replica: %+v %v", every, err)
+	}
+	for _, one := range every {
+		if alone, err := c.Checks(t.Context(), one.Name); err != nil || !reflect.DeepEqual(one, alone) || one.Name == "north" && !reflect.DeepEqual(one, all) {
+			t.Errorf("%+v alone is %+v %v", one, alone, err)
+		}
 	}
 	if _, err := c.Checks(t.Context(), "nowhere"); status(err) != http.StatusNotFound {
 		t.Errorf("no replica: %v", err)

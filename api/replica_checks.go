@@ -11,6 +11,20 @@ import (
 // faultPages is how many pages of copies are looked at to count those that are missing or changed.
 const faultPages = 200
 
+// allChecks says it of every replica.
+func (s *server) allChecks(ctx context.Context) ([]wire.ReplicaChecks, error) {
+	all, err := s.replicas()
+	out := make([]wire.ReplicaChecks, 0, len(all))
+	for _, r := range all {
+		if err == nil {
+			var one wire.ReplicaChecks
+			one, err = s.checks(ctx, r.Name)
+			out = append(out, one)
+		}
+	}
+	return out, err
+}
+
 // checks says how a replica's copies are, by what is agreed.
 func (s *server) checks(ctx context.Context, name string) (out wire.ReplicaChecks, err error) {
 	if out.Replica, err = s.replica(name); err != nil {

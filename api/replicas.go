@@ -32,6 +32,12 @@ func (s cluster) replicaRoutes(api huma.API) {
 		func(ctx context.Context, in *ByName) (wire.ReplicaChecks, error) {
 			return s.checks(ctx, in.Name)
 		})
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replica-checks",
+		id: "replica-checks-list", tag: "replicas",
+		summary: "Show how the copies of every replica are, by the last checks of each kind"},
+		func(ctx context.Context, _ *struct{}) (wire.Page[wire.ReplicaChecks], error) {
+			return whole(s.allChecks(ctx))
+		})
 	type add struct{ Body wire.ReplicaRequest }
 	handle(s.server, api, route{act: catalog.ChangeReplica, method: http.MethodPost, path: "/api/v1/replicas",
 		id: "replica-add", tag: "replicas",

@@ -121,7 +121,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"node-figures": reads("/nodes/north-1/figures"), "node-log": {"/nodes/north-1/log", "", "north"}, "node-log-level": {"/nodes/north-1/log-level", `{"level":"debug"}`, "north"},
 		"node-update":  {"/nodes/north-1", `{"weight":50}`, "north"},
 		"node-remove":  {"/nodes/none/remove", `{"reason":"x"}`, "admin"},
-		"replica-list": reads("/replicas"), "replica-show": reads("/replicas/north"), "replica-checks": reads("/replicas/north/checks"), "shard-list": reads("/replicas/north/shards"),
+		"replica-list": reads("/replicas"), "replica-show": reads("/replicas/north"), "replica-checks": reads("/replicas/north/checks"), "replica-checks-list": reads("/replica-checks"), "shard-list": reads("/replicas/north/shards"),
 		"replica-add":    {"/replicas", `{"name":"none","kind":"bitarchive","collections":["none"]}`, "admin"},
 		"replica-remove": {"/replicas/none/remove", `{"reason":"x"}`, "admin"}, "settings-list": reads("/settings"), "status": reads("/status"),
 		"copy-list":  reads("/copies?state=owed"),

@@ -87,6 +87,11 @@ func (r Replicas) Checks(ctx context.Context, name string) (wire.ReplicaChecks, 
 	return get[wire.ReplicaChecks](ctx, r.c, "replicas", name, "checks")
 }
 
+// AllChecks says it of every replica.
+func (r Replicas) AllChecks(ctx context.Context) ([]wire.ReplicaChecks, error) {
+	return list[wire.ReplicaChecks](ctx, r.c, nil, "replica-checks")
+}
+
 // Add adds a replica.
 func (r Replicas) Add(ctx context.Context, in wire.ReplicaRequest) (wire.Replica, error) {
 	return post[wire.Replica](ctx, r.c, in, "replicas")

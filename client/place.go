@@ -54,6 +54,16 @@ func (a Audits) Page(ctx context.Context, state, replica string, at Place) (wire
 	return page[wire.Audit](ctx, a.c, asked(map[string]string{"state": state, "replica": replica}), at, "audits")
 }
 
+// ShardsPage returns one page of what Shards yields.
+func (r Replicas) ShardsPage(ctx context.Context, name string, at Place) (wire.Page[wire.Shard], error) {
+	return page[wire.Shard](ctx, r.c, url.Values{}, at, "replicas", name, "shards")
+}
+
+// Page returns one page of what List yields.
+func (l Ledgers) Page(ctx context.Context, replica string, at Place) (wire.Page[wire.Ledger], error) {
+	return page[wire.Ledger](ctx, l.c, url.Values{}, at, "replicas", replica, "ledgers")
+}
+
 // Page returns one page of the events of the audit trail that are asked for.
 func (t Trail) Page(ctx context.Context, q EventQuery, at Place) (wire.Page[wire.Event], error) {
 	return page[wire.Event](ctx, t.c, q.values(), at, "trail")

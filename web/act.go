@@ -120,7 +120,8 @@ func (t *doing) answer(given map[string]string) {
 		t.unavailable()
 		return
 	}
-	v := &visit{api: api, query: t.r.URL.Query(), given: given, now: t.cfg.Now(), zone: zoneOf(t.who)}
+	v := &visit{api: api, query: t.r.URL.Query(), given: given, now: t.cfg.Now(), zone: zoneOf(t.who),
+		person: t.who.Person}
 	if post {
 		t.carryOut(v)
 		return

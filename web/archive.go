@@ -47,6 +47,13 @@ func showFile(ctx context.Context, v *visit) (any, error) {
 			v.offer("files", v.given["name"], "found")
 		}
 		v.offer("files", v.given["name"], "remove")
+		if slices.ContainsFunc(out.Copies, func(c wire.Copy) bool { return c.Found != "" }) {
+			v.offer("files", v.given["name"], "replace")
+			v.offer("files", v.given["name"], "checksum")
+		}
+		if len(out.Copies) > 0 {
+			v.offer("files", v.given["name"], "state")
+		}
 	}
 	return out, missing
 }

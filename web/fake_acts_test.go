@@ -132,7 +132,7 @@ type tried struct {
 
 // tries has each act of the table at least once.
 func tries(name string) []tried {
-	return []tried{
+	return append(triedOnCopies(name), []tried{
 		{"/jobs/15/pause", `POST /jobs/15/wish {"wish":"pause","reason":"lunch"}`, []string{"reason", "lunch"}},
 		{"/jobs/15/resume", `POST /jobs/15/wish {"wish":"run"}`, nil},
 		{"/jobs/15/stop", `POST /jobs/15/wish {"wish":"stop","reason":"why","for":"30s"}`, []string{"reason", "why", "for", "30s", "confirm", "15"}},
@@ -247,6 +247,8 @@ func tries(name string) []tried {
 		{"/batches/b1/resume", `POST /batches/b1/wish {"wish":"run"}`, nil},
 		{"/batches/b1/stop", `POST /batches/b1/wish {"wish":"stop","reason":"why"}`, []string{"reason", "why"}},
 		{"/new/audit", `POST /audits {"replica":"north"}`, []string{"replica", "north"}},
+		{"/new/audit", `POST /audits {"kind":"presence","shard":"0ff","prefix":"12-","files":["a.warc","b.warc"]}`,
+			[]string{"replica", "", "kind", "presence", "shard", "0ff", "prefix", "12-", "files", "a.warc\r\nb.warc"}},
 		{"/audits/a1/pause", `POST /audits/a1/wish {"wish":"pause"}`, nil},
 		{"/audits/a1/resume", `POST /audits/a1/wish {"wish":"run"}`, nil},
 		{"/audits/a1/stop", `POST /audits/a1/wish {"wish":"stop","reason":"why"}`, []string{"reason", "why"}},
@@ -255,7 +257,7 @@ func tries(name string) []tried {
 		{"/nodes/north-1/undrain", `PATCH /nodes/north-1 {"draining":false}`, nil},
 		{"/nodes/north-1/log-level", `PUT /nodes/north-1/log-level {"level":"debug","for":"1h"}`, []string{"level", "debug", "for", "1h"}},
 		{"/nodes/north-1/weight", `PATCH /nodes/north-1 {"weight":50}`, []string{"weight", "50"}},
-	}
+	}...)
 }
 
 // refuseAll makes the API refuse each change.

@@ -257,7 +257,8 @@ func paths() []string {
 		"/jobs/15/crawl", "/jobs/15/crawl?queue=a&state=frozen",
 		"/jobs/15/uris", "/jobs/15/uris?pattern=a&queue=b&after=u-1", "/jobs/15/explain", "/jobs/15/explain?url=https://a.example/", "/jobs/15/log", "/jobs/15/log?log=job.log&pattern=x&after=7",
 		"/jobs/15/report?name=hosts", "/jobs/15/checkpoints",
-		"/audits", "/batches", "/batches/b1", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/collections", "/disks", "/level", "/alerts", "/notices", "/nodes", "/nodes/north-1", "/nodes/north-1?span=week", "/nodes/north-1/log", "/nodes/north-1/log?level=warn&text=a%3Db&room=index&after=4d-7", "/people", "/people/p1"}
+		"/audits", "/batches", "/batches/b1", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/collections", "/disks", "/level", "/alerts", "/notices", "/nodes", "/nodes/north-1", "/nodes/north-1?span=week", "/nodes/north-1/log", "/nodes/north-1/log?level=warn&text=a%3Db&room=index&after=4d-7", "/people", "/people/p1",
+		"/preservation", "/replicas/north", "/quarantine", "/approvals", "/approvals?state=all", "/approvals/7", "/approvals/8", "/ledgers", "/ledgers?replica=north", "/backups"}
 }
 
 // filled is an archive that has something of each kind; each text that people or the web give is name.
@@ -332,11 +333,12 @@ func filled(name string) map[string]any {
 		"/batches": wire.Page[wire.Batch]{Items: []wire.Batch{{ID: "b1", Program: name, State: wire.BatchDone, By: name, Opened: at, Ended: at,
 			Progress: &wire.BatchProgress{Selected: 9, Files: 9}}, {ID: "b2", State: wire.BatchIncomplete, Reason: name, Opened: at}}, Total: &total},
 		"/audits":   wire.Page[wire.Audit]{Items: []wire.Audit{{ID: "a1", Replicas: []string{name}, State: "done", Began: at, Ended: at, Files: 9, Total: 9}}, Total: &total},
-		"/strays":   wire.Page[wire.NodeStrays]{Items: []wire.NodeStrays{{Name: name, Files: 1, Bytes: 5, Strays: []wire.Stray{{Name: name, Path: name, Size: 5, State: name}}}, {Name: name, Unreachable: name}}},
+		"/strays":   wire.Page[wire.NodeStrays]{Items: []wire.NodeStrays{{Name: name, Files: 1, Bytes: 5, Strays: []wire.Stray{{Name: name, Where: "files", Path: name, Size: 5, State: name}}}, {Name: name, Unreachable: name}}},
 		"/trail":    wire.Page[wire.Event]{Items: []wire.Event{{Seq: 5, At: at, ActorName: name, Act: name, Subject: name, Detail: name}}, Next: "e-5", Total: &total},
 		"/users":    wire.Page[wire.Person]{Items: []wire.Person{person}},
 		"/users/p1": whole,
 	}
 	maps.Copy(answers, defined(name))
+	maps.Copy(answers, preserved(name))
 	return answers
 }

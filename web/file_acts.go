@@ -12,16 +12,7 @@ func askOfFile(help string) func(context.Context, *visit) (*form, error) {
 	return func(ctx context.Context, v *visit) (*form, error) {
 		v.about = v.given["name"]
 		file, err := v.api.Files().Show(ctx, v.given["name"])
-		good := 0
-		for _, c := range file.Copies {
-			if c.State == wire.UploadCompleted && c.Checksum != wire.ChecksumCorrupt &&
-				c.FileList != wire.FileListMissing {
-				good++
-			}
-		}
-		f := &form{Help: help, Confirm: file.Name, Grave: true, Effects: []said{
-			{"web.effect-file", []any{"size", size(file.Size), "count", len(file.Copies)}},
-			{"web.effect-file-good", []any{"count", good}}}}
+		f := &form{Help: help, Confirm: file.Name, Grave: true, Effects: effectsOfFile(file)}
 		return f.add(versioned(file.Version), field{Name: "sha256", Kind: hidden, Value: file.SHA256},
 			reason(true)), err
 	}

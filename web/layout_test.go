@@ -122,8 +122,8 @@ func TestFileOffers(t *testing.T) {
 func TestGoodCopiesOnAForm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.api.answers["/files/f"] = wire.File{Name: "f", Copies: []wire.Copy{{State: wire.UploadCompleted, Checksum: wire.ChecksumOK}, {State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt},
-		{State: wire.UploadCompleted, FileList: wire.FileListMissing}, {State: wire.UploadStarted}}}
+	s.api.answers["/files/f"] = wire.File{Name: "f", Copies: []wire.Copy{{State: wire.UploadCompleted, Checksum: wire.ChecksumOK, Verified: now()}, {State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt},
+		{State: wire.UploadCompleted, FileList: wire.FileListMissing, Verified: now()}, {State: wire.UploadStarted}}}
 	if _, body := s.get(t, "/_/en/files/f/lost"); !strings.Contains(body, "<bdi>1</bdi> copy of it is good") || !strings.Contains(body, "<bdi>4</bdi> replicas") {
 		t.Errorf("%s", body)
 	}

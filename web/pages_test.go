@@ -358,7 +358,7 @@ func TestRoles(t *testing.T) {
 			path := strings.NewReplacer("/jobs/{id}/crawl", "/jobs/15/crawl", "/jobs/{id}/uris", "/jobs/15/uris", "/jobs/{id}/explain", "/jobs/15/explain", "/jobs/{id}/log", "/jobs/15/log",
 				"/jobs/{id}/report", "/jobs/15/report", "/jobs/{id}/checkpoints", "/jobs/15/checkpoints", "/jobs/{id}", "/jobs/12", "{number}", "3", "/ingests/{id}", "/ingests/i1", "/batches/{id}", "/batches/b1", "/domains/{name}", "/domains/example.org",
 				"{part}", "main", "/templates/{name}", "/templates/default", "/schedules/{name}", "/schedules/evenings", "/traps/{name}", "/traps/calendars", "/nodes/{name}", "/nodes/north-1",
-				"{name}", "12-a.warc.gz", "{id}", "p1").Replace(p.path)
+				"/replicas/{name}", "/replicas/north", "/approvals/{id}", "/approvals/7", "{name}", "12-a.warc.gz", "{id}", "p1").Replace(p.path)
 			s.api.queries()
 			resp, body := s.send(t, http.MethodGet, "/_/en"+path, "x", nil)
 			if may != (resp.StatusCode == http.StatusOK) || !may && (resp.StatusCode != http.StatusForbidden ||

@@ -162,25 +162,6 @@ func unlink(ctx context.Context, v *visit, f *form) (outcome, error) {
 	return outcome{Next: way("people", v.given["id"])}, err
 }
 
-func askAudit(ctx context.Context, v *visit) (*form, error) {
-	replicas, err := v.api.Replicas().List(ctx)
-	f := &form{Help: "web.audit-run-help"}
-	var bytes, files int64
-	for _, r := range replicas {
-		if files += r.Files; r.Kind == wire.Bitarchive {
-			bytes += r.Bytes
-		}
-	}
-	f.Effects = []said{{"web.effect-audit", []any{"count", files, "size", size(bytes)}}}
-	return f.add(field{Name: "replica", Label: "web.replica", Kind: choose, Options: namedOptions("web.all-replicas",
-		namesOf(replicas, func(r wire.Replica) string { return r.Name }))}), err
-}
-
-func runAudit(ctx context.Context, v *visit, f *form) (outcome, error) {
-	_, err := v.api.Audits().Start(ctx, wire.AuditRequest{Replica: f.text("replica")})
-	return outcome{Next: "/audits", Notes: []said{{Key: "web.did-audit"}}}, err
-}
-
 func askOfAudit(help string) func(context.Context, *visit) (*form, error) {
 	return func(ctx context.Context, v *visit) (*form, error) {
 		a, err := v.api.Audits().Show(ctx, v.given["id"])
@@ -201,8 +182,9 @@ func askVerify(ctx context.Context, v *visit) (*form, error) {
 	file, err := v.api.Files().Show(ctx, v.given["name"])
 	f := &form{Help: "web.verify-help", Effects: []said{{"web.effect-verify", []any{"count", len(file.Copies), "size",
 		size(file.Size)}}}}
-	return f.add(field{Name: "replica", Label: "web.replica", Kind: choose, Options: namedOptions("web.all-replicas",
-		namesOf(file.Copies, func(c wire.Copy) string { return c.Replica }))}), err
+	return f.add(field{Name: "replica", Label: "web.replica", Kind: choose, Value: v.query.Get("replica"),
+		Options: namedOptions("web.all-replicas",
+			namesOf(file.Copies, func(c wire.Copy) string { return c.Replica }))}), err
 }
 
 // verify reads copies of a file again, and says for each what was found: right is only what was read and found so.

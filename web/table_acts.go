@@ -10,7 +10,8 @@ import (
 func acts() []action {
 	var all []action
 	for _, some := range [][]action{jobActs(), crawlActs(), harvestActs(), domainActs(), definedActs(),
-		setUpActs(), systemActs(), alertActs(), noticeActs(), diskActs(), layoutActs()} {
+		setUpActs(), systemActs(), alertActs(), noticeActs(), diskActs(), layoutActs(),
+		copyActs(), approvalActs()} {
 		all = append(all, some...)
 	}
 	return all

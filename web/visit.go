@@ -35,6 +35,8 @@ type visit struct {
 	about string   // what the page is about, after its title
 	acts  []string // paths of what can be done here
 	live  bool     // the page changes by itself, and is redrawn
+	// person is who acts. Pages do not know it: what one shows may be drawn for another.
+	person string
 
 	going  sync.WaitGroup
 	mu     sync.Mutex // for the rest

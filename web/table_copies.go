@@ -1,0 +1,42 @@
+package web
+
+import "holdfast/api/wire"
+
+// copyActs are about copies, what lies beside the archive, and ledgers.
+func copyActs() []action {
+	const copies, archive = "web.section-preservation", "web.section-archive"
+	const operator, admin = wire.RoleOperator, wire.RoleAdmin
+	return []action{
+		{path: "/files/{name}/replace", title: "web.act-replace", section: archive, once: true, role: admin,
+			ask: askReplace, do: replaceCopy},
+		{path: "/files/{name}/checksum", title: "web.act-set-checksum", section: archive, once: true, role: admin,
+			ask: askSetChecksum, do: setChecksum},
+		{path: "/files/{name}/state", title: "web.act-set-state", section: archive, once: true, role: admin,
+			ask: askSetCopyState, do: setCopyState},
+		{path: "/nodes/{name}/strays/{file}/adopt", title: "web.act-adopt", section: copies, role: operator,
+			ask: askAdopt, do: adopt},
+		{path: "/nodes/{name}/strays/{file}/set-aside", title: "web.act-set-aside", section: copies, role: operator,
+			ask: askSetAside, do: setAside},
+		{path: "/nodes/{name}/quarantine/{id}/restore", title: "web.act-restore-aside", section: copies,
+			role: operator, ask: askRestoreAside, do: restoreAside},
+		{path: "/nodes/{name}/quarantine/{id}/delete", title: "web.act-delete-aside", section: copies, once: true,
+			role: admin, ask: askDeleteAside, do: deleteAside},
+		{path: "/replicas/{name}/ledger", title: "web.act-ledger", section: copies, role: operator, ask: askLedger,
+			do: makeLedger},
+	}
+}
+
+// approvalActs are about acts that wait for a second person.
+func approvalActs() []action {
+	const copies = "web.section-preservation"
+	return []action{
+		{path: "/approvals/{id}/grant", title: "web.act-approve", section: copies, once: true, role: wire.RoleAdmin,
+			ask: askApproval("web.approve-help", false, true, false), do: decide("grant")},
+		{path: "/approvals/{id}/deny", title: "web.act-deny", section: copies, once: true, role: wire.RoleAdmin,
+			ask: askApproval("web.deny-help", false, false, true), do: decide("deny")},
+		{path: "/approvals/{id}/withdraw", title: "web.act-take-back", section: copies, once: true,
+			role: wire.RoleReader, ask: askApproval("web.take-back-help", true, false, false), do: decide("withdraw")},
+		{path: "/approval-rule/edit", title: "web.act-approval-rule", section: copies, once: true,
+			role: wire.RoleAdmin, ask: askApprovalRule, do: setApprovalRule},
+	}
+}
