@@ -81,20 +81,20 @@ func (v *view) Own(a wire.Approval) bool {
 }
 
 // ApprovalState marks how far a proposal is.
-func (l terms) ApprovalState(s string) mark {
+func (l ofCopies) ApprovalState(s string) mark {
 	switch s {
 	case "waiting":
-		return mark{"look", l.Text("web.approval-waiting")}
+		return mark{"look", l.in.Text("web.approval-waiting")}
 	case "stale":
-		return mark{"quiet", l.Text("web.approval-stale")}
+		return mark{"quiet", l.in.Text("web.approval-stale")}
 	case "expired":
-		return mark{"quiet", l.Text("web.approval-expired")}
+		return mark{"quiet", l.in.Text("web.approval-expired")}
 	case "granted":
-		return mark{"good", l.Text("web.approval-granted")}
+		return mark{"good", l.in.Text("web.approval-granted")}
 	case "denied":
-		return mark{"bad", l.Text("web.approval-denied")}
+		return mark{"bad", l.in.Text("web.approval-denied")}
 	case "withdrawn":
-		return mark{"quiet", l.Text("web.approval-withdrawn")}
+		return mark{"quiet", l.in.Text("web.approval-withdrawn")}
 	}
 	return mark{"quiet", s}
 }
@@ -109,14 +109,14 @@ func waitingActs() []option {
 }
 
 // Waits names an act that waits for a second person.
-func (l terms) Waits(class string) string {
+func (l ofCopies) Waits(class string) string {
 	for _, o := range waitingActs() {
 		if o.Value == class {
-			return l.Text(o.Label)
+			return l.in.Text(o.Label)
 		}
 	}
 	if class == "rule-change" {
-		return l.Text("web.waits-rule-change")
+		return l.in.Text("web.waits-rule-change")
 	}
 	return class
 }

@@ -31,7 +31,7 @@ func called(name, id string) string {
 }
 
 // NodeCalled is by what a node is named in paths and on pages.
-func (terms) NodeCalled(name, id string) string { return called(name, id) }
+func (ofCopies) NodeCalled(name, id string) string { return called(name, id) }
 
 // errNotTold is what a form gets that is about bytes of a node which does not tell of them.
 var errNotTold = errors.New("the node does not tell what it has")

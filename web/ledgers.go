@@ -82,12 +82,12 @@ func (p *ledgersPage) Commands() []string {
 }
 
 // LedgerMaking marks how a ledger stands that a node makes.
-func (l terms) LedgerMaking(s string) mark {
+func (l ofCopies) LedgerMaking(s string) mark {
 	switch s {
 	case "running":
-		return mark{"work", l.Text("web.ledger-running")}
+		return mark{"work", l.in.Text("web.ledger-running")}
 	case "failed":
-		return mark{"bad", l.Text("web.ledger-failed")}
+		return mark{"bad", l.in.Text("web.ledger-failed")}
 	}
 	return mark{"quiet", s}
 }

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/client"
+	"holdfast/internal/words"
 )
 
 // preservationPage is how the copies of each replica are, by the checks that were made, and the audits that go on.
@@ -48,6 +49,9 @@ func showPreservation(ctx context.Context, v *visit) (any, error) {
 	v.wait()
 	return p, nil
 }
+
+// ofCopies are the words for what is known of copies, shards, ledgers and proposals. The templates call its methods.
+type ofCopies struct{ in *words.Language }
 
 // WaitingNow is Waiting, for the template.
 func (p *preservationPage) WaitingNow() int { return *p.Waiting }
@@ -101,7 +105,7 @@ type copyFaults struct {
 }
 
 // Fault counts the copies of a replica that are missing, corrupt, owed or disputed.
-func (terms) Fault(r wire.ReplicaChecks, state string) copyFaults {
+func (ofCopies) Fault(r wire.ReplicaChecks, state string) copyFaults {
 	f := copyFaults{Replica: r.Name, State: state}
 	switch state {
 	case "missing":
@@ -117,7 +121,7 @@ func (terms) Fault(r wire.ReplicaChecks, state string) copyFaults {
 }
 
 // Check returns how the last checks of a kind were, nil if that is not told.
-func (terms) Check(all []wire.ReplicaCheck, kind string) *wire.ReplicaCheck {
+func (ofCopies) Check(all []wire.ReplicaCheck, kind string) *wire.ReplicaCheck {
 	for i := range all {
 		if all[i].Kind == kind {
 			return &all[i]
@@ -127,33 +131,33 @@ func (terms) Check(all []wire.ReplicaCheck, kind string) *wire.ReplicaCheck {
 }
 
 // CheckKind names a kind of checks.
-func (l terms) CheckKind(kind string) string {
+func (l ofCopies) CheckKind(kind string) string {
 	switch kind {
 	case "checksum":
-		return l.Text("web.check-checksum")
+		return l.in.Text("web.check-checksum")
 	case "presence":
-		return l.Text("web.check-presence")
+		return l.in.Text("web.check-presence")
 	case "challenge":
-		return l.Text("web.check-challenge")
+		return l.in.Text("web.check-challenge")
 	}
 	return kind
 }
 
 // Covered marks whether a kind of checks has covered all that it is for.
-func (l terms) Covered(of any) mark {
+func (l ofCopies) Covered(of any) mark {
 	c, _ := of.(wire.ReplicaCheck)
 	if p, is := of.(*wire.ReplicaCheck); is {
 		c = *p
 	}
 	switch {
 	case c.Checked == 0:
-		return mark{"look", l.Text("web.check-never")}
+		return mark{"look", l.in.Text("web.check-never")}
 	case c.Never > 0 || c.Missed > 0:
-		return mark{"look", l.Text("web.check-partly")}
+		return mark{"look", l.in.Text("web.check-partly")}
 	case c.Findings > 0:
-		return mark{"look", l.Text("web.check-findings")}
+		return mark{"look", l.in.Text("web.check-findings")}
 	}
-	return mark{"good", l.Text("web.check-whole")}
+	return mark{"good", l.in.Text("web.check-whole")}
 }
 
 func askAudit(ctx context.Context, v *visit) (*form, error) {

@@ -16,7 +16,7 @@ func TestCheckedIsNeverClaimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := terms{all.Language("en")}
+	l := ofCopies{all.Language("en")}
 	for _, tt := range []struct {
 		c           wire.ReplicaCheck
 		class, text string

@@ -109,16 +109,16 @@ func squares(at []int) string {
 }
 
 // ShardState names a state of shards, with the class of its colour.
-func (l terms) ShardState(s string) mark {
+func (l ofCopies) ShardState(s string) mark {
 	switch s {
 	case "here":
-		return mark{"good", l.Text("web.shards-here")}
+		return mark{"good", l.in.Text("web.shards-here")}
 	case "moving":
-		return mark{"work", l.Text("web.shards-on-move")}
+		return mark{"work", l.in.Text("web.shards-on-move")}
 	case "away":
-		return mark{"bad", l.Text("web.shards-away")}
+		return mark{"bad", l.in.Text("web.shards-away")}
 	case "none":
-		return mark{"bad", l.Text("web.shards-none")}
+		return mark{"bad", l.in.Text("web.shards-none")}
 	}
-	return mark{"look", l.Text("web.shards-unknown")}
+	return mark{"look", l.in.Text("web.shards-unknown")}
 }

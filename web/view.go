@@ -9,9 +9,15 @@ import (
 	"holdfast/internal/words"
 )
 
+// inWords is what the templates say in the reader's language.
+type inWords struct {
+	terms
+	ofCopies
+}
+
 // view is the data of a page. The templates call its methods, and those of the language.
 type view struct {
-	terms
+	inWords
 	Prefix   string   // of links: /_/TAG if the reader chose the language, else empty
 	Choices  []choice // the languages, if there are several
 	Style    string
@@ -68,7 +74,8 @@ func (t *turn) language() *words.Language {
 // view returns what all pages have.
 func (t *turn) view(title string, data any) *view {
 	l := t.language()
-	v := &view{terms: terms{l}, Prefix: t.prefix(), Style: stylePath + t.style.Name, Cluster: t.cfg.Cluster,
+	v := &view{inWords: inWords{terms{l}, ofCopies{l}}, Prefix: t.prefix(),
+		Style: stylePath + t.style.Name, Cluster: t.cfg.Cluster,
 		Node: t.cfg.Node, Title: title, Who: t.who, Now: t.cfg.Now(), Data: data, zone: zoneOf(t.who), path: t.path,
 		query: t.r.URL.Query(), acts: t.acts}
 	all := t.cfg.Languages.Languages()
