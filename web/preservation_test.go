@@ -147,6 +147,10 @@ func TestAsides(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, body := s.get(t, "/_/en/quarantine")
+	if !strings.Contains(body, "As of 24 ") || strings.Count(body, "does not answer") != 1 || !strings.Contains(body, "could not list everything") ||
+		!strings.Contains(body, "<span class=\"look\">Listed here: 0.</span>") {
+		t.Errorf("%s", body)
+	}
 	for link, want := range map[string]bool{"north-9/quarantine/a.warc.1/delete": true, "north-9/quarantine/a.warc.2/restore": true, "north-9/quarantine/a.warc.2/delete": false,
 		"north-1/quarantine/a.warc.3/delete": false, "north-1/quarantine/a.warc.3/restore": false} {
 		if strings.Contains(body, `"/_/en/nodes/`+link+`"`) != want {
