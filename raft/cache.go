@@ -7,6 +7,7 @@ const (
 	cacheBytes  = 4 << 20
 	cachedValue = 4 << 10 // the largest value kept
 	cachedScan  = 32      // the most keys of a scan that is kept
+	cachedExtra = 64      // about what keeping a value takes beside key and value
 )
 
 // cache keeps values and short scans of a store that the next commands are likely to read again: the cluster's
@@ -30,25 +31,36 @@ func (c *cache) of(s *store) {
 func (c *cache) keep(key, value []byte) {
 	if value != nil && len(value) <= cachedValue {
 		c.values[string(key)] = bytes.Clone(value)
-		c.bytes += len(key) + len(value) + 64
+		c.bytes += len(key) + len(value) + cachedExtra
 	}
 }
 
 // committed follows a commit.
 func (c *cache) committed(o *overlay) {
 	for _, w := range o.changes {
-		if _, known := c.values[string(w.key)]; known {
+		if old, known := c.values[string(w.key)]; known {
 			delete(c.values, string(w.key))
+			c.bytes -= len(w.key) + len(old) + cachedExtra
 			if !w.deleted {
 				c.keep(w.key, w.value)
 			}
 		}
 	}
-	for prefix := range c.scans {
+	for prefix, seen := range c.scans {
 		if o.touches([]byte(prefix)) {
 			delete(c.scans, prefix)
+			c.bytes -= sizeOfScan(prefix, seen)
 		}
 	}
+}
+
+// sizeOfScan returns how many bytes a kept scan counts.
+func sizeOfScan(prefix string, seen []change) int {
+	size := len(prefix) + cachedExtra
+	for _, k := range seen {
+		size += len(k.key) + len(k.value) + cachedExtra
+	}
+	return size
 }
 
 // scan scans a whole prefix of the written state, from memory if it was scanned before.
@@ -62,12 +74,11 @@ func (c *cache) scan(r reader, prefix []byte, visit func(key, value []byte) bool
 		}
 		return nil
 	}
-	whole, size := true, 0
+	whole := true
 	var seen []change
 	err := r.Scan(prefix, nil, func(key, value []byte) bool {
 		if len(seen) < cachedScan && len(value) <= cachedValue {
 			seen = append(seen, change{key: bytes.Clone(key), value: bytes.Clone(value)})
-			size += len(key) + len(value) + 64
 		} else {
 			whole = false
 		}
@@ -77,7 +88,7 @@ func (c *cache) scan(r reader, prefix []byte, visit func(key, value []byte) bool
 	})
 	if err == nil && whole {
 		c.scans[string(prefix)] = seen
-		c.bytes += size + len(prefix) + 64
+		c.bytes += sizeOfScan(string(prefix), seen)
 	}
 	return err
 }
