@@ -128,7 +128,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 func newParser(g *grammar, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(g, append(options, kong.Name("holdfast"), kong.Description(about), kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
-		kong.Vars{"version": "holdfast " + node.Version()})...)
+		kong.Vars{"version": "holdfast " + node.Version()}, settingVars())...)
 }
 
 // about describes the program in one sentence.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"holdfast/api/wire"
@@ -36,20 +37,33 @@ type jobCmd struct {
 	controlCmds
 }
 
-// crawlFlags are the crawl settings that a command line can give; a template can give all.
+// crawlFlags are the crawl settings that a command line can give; a template can give all. What they mean and their
+// defaults are those of harvest.Reference (see settingVars).
 type crawlFlags struct {
 	Template     string        `placeholder:"FILE" help:"Read settings from this JSON file: settings alone, or a whole job as in settings/job.json or printed by job show --json. The other flags take precedence."`
-	Scope        string        `placeholder:"host" help:"Which links belong to the crawl: path, host, domain or any."`
-	MaxHops      *int          `placeholder:"20" help:"Follow at most this many links from a seed."`
-	MaxObjects   *int64        `placeholder:"N" help:"End the crawl after this many documents."`
-	MaxTime      time.Duration `placeholder:"TIME" help:"End the crawl after this time."`
-	MinDelay     time.Duration `placeholder:"3s" default:"-1s" help:"Wait at least this long between two fetches from a host."`
-	Workers      *int          `placeholder:"25" help:"Work on this many URIs at once."`
-	AllowPrivate bool          `help:"Also fetch from private and loopback addresses."`
-	Nameserver   string        `placeholder:"ADDR:PORT" help:"Ask this name server instead of the machine's own."`
+	Scope        string        `placeholder:"${default_scope}" help:"${setting_scope} One of ${words_scope}."`
+	MaxHops      *int          `placeholder:"${default_max_hops}" help:"${setting_max_hops}"`
+	MaxObjects   *int64        `placeholder:"N" help:"${setting_max_objects}"`
+	MaxTime      time.Duration `placeholder:"TIME" help:"${setting_max_time}"`
+	MinDelay     time.Duration `placeholder:"${default_min_delay}" default:"-1s" help:"${setting_min_delay}"`
+	Workers      *int          `placeholder:"${default_workers}" help:"${setting_workers}"`
+	AllowPrivate bool          `help:"${setting_allow_private}"`
+	Nameserver   string        `placeholder:"ADDR:PORT" help:"${setting_nameserver}"`
 	IgnoreRobots bool          `help:"Ignore robots.txt, and do not fetch it."`
-	Set          []string      `placeholder:"NAME=VALUE" sep:"none" help:"Any setting (holdfast settings lists them), such as max_path_segments=10 or 'traps=[\".*calendar.*\"]'; may be repeated."`
-	Contact      string        `env:"HOLDFAST_CONTACT" placeholder:"URL" help:"A web page or e-mail address with which site owners can reach you; needed for any site that is not on this machine."`
+	Set          []string      `placeholder:"NAME=VALUE" sep:"none" help:"Any setting (holdfast settings list shows them all), such as max_path_segments=10 or 'traps=[\".*calendar.*\"]'; may be repeated."`
+	Contact      string        `env:"HOLDFAST_CONTACT" placeholder:"URL" help:"${setting_operator_contact}"`
+}
+
+// settingVars are the texts of settings that help texts of flags refer to: ${setting_NAME} is what the setting means,
+// ${default_NAME} its default, ${words_NAME} the words that it takes.
+func settingVars() kong.Vars {
+	vars := kong.Vars{}
+	for _, s := range harvest.Reference() {
+		vars["setting_"+s.Name] = s.Help
+		vars["default_"+s.Name] = strings.Trim(string(s.Default), `"`)
+		vars["words_"+s.Name] = strings.Join(s.Allowed, ", ")
+	}
+	return vars
 }
 
 // settings are the defaults, the template over them, and the flags over that.
