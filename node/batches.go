@@ -32,8 +32,8 @@ func openBatches(n *Node) {
 	n.batches = batch.New(batch.Config{Self: n.id, Dir: in("batches"), Work: in("batch-work"), Disk: n.disk,
 		Room:     func() (int64, error) { return n.room().Left(n.cfg.Data) },
 		Programs: batch.Programs(batch.Tools{Captures: index.Captures, Duplicate: metadata.Duplicate}),
-		Catalog:  batchCatalog{n.agreed()}, Files: batchFiles{n.store, n.replica}, Nodes: carrier{n.peer},
-		Near: near.order, Duties: batchDuties{n}, Now: n.clocks.Now,
+		Catalog:  batchCatalog{n.agreed()}, Files: batchFiles{n.store.Open, n.replica}, Nodes: carrier{n.peer},
+		Near: near.order, Duties: batchDuties{n.id, n.raft.View}, Now: n.clocks.Now,
 		Limits: batch.Limits{Files: n.cfg.Limits.BatchFiles, Pace: int64(n.cfg.Limits.BatchPace),
 			Memory: int64(n.cfg.Limits.BatchMem)},
 		Log: n.log.With("room", "batch")})
@@ -48,12 +48,15 @@ func (a batchCatalog) Propose(ctx context.Context, kind catalog.Kind, body any, 
 }
 
 // batchDuties say which batches this node owes to drive.
-type batchDuties struct{ n *Node }
+type batchDuties struct {
+	self catalog.NodeID
+	view func(func(catalog.View) error) error
+}
 
 // Claims returns what duty says.
 func (d batchDuties) Claims(driving int) (out []batches.Holder, err error) {
-	err = d.n.raft.View(func(v catalog.View) (err error) {
-		out, err = duty.BatchClaims(v, d.n.id, driving)
+	err = d.view(func(v catalog.View) (err error) {
+		out, err = duty.BatchClaims(v, d.self, driving)
 		return err
 	})
 	return out, err
@@ -61,13 +64,19 @@ func (d batchDuties) Claims(driving int) (out []batches.Holder, err error) {
 
 // batchFiles are this node's files as programs read them.
 type batchFiles struct {
-	store *replica.Store
-	*replica.Replica
+	open func(catalog.FileName) (*replica.Bytes, error)
+	doubting
+}
+
+// doubting is what a worker tells of what it reads, and asks of the disks that it reads from.
+type doubting interface {
+	Doubt(name catalog.FileName)
+	Busy() bool
 }
 
 // Open opens a file in its shard or in the outbox.
 func (f batchFiles) Open(name catalog.FileName) (io.ReadCloser, int64, error) {
-	b, err := f.store.Open(name)
+	b, err := f.open(name)
 	if errors.Is(err, replica.ErrNotHere) {
 		return nil, 0, batch.ErrAbsent
 	}

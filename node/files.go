@@ -40,9 +40,15 @@ func (f indexedFiles) List(s catalog.Shard) ([]catalog.FileName, error) {
 
 // harvested is where the runner's files enter the archive.
 type harvested struct {
-	*replica.Store
+	keeping
 	replica *replica.Replica
 	log     *slog.Logger
+}
+
+// keeping says what this node keeps until all copies are made.
+type keeping interface {
+	InOutbox(name catalog.FileName) bool
+	Outbox() ([]catalog.Addition, error)
 }
 
 func (h harvested) Put(ctx context.Context, path string, as catalog.Addition) error {
