@@ -88,10 +88,10 @@ func (one *drive) once(ctx context.Context) error {
 	}
 	result, err := one.d.cfg.Catalog.Propose(ctx, batches.End, end, string(one.d.cfg.Self))
 	if err != nil {
-		return fmt.Errorf("agree on the end: %w", err)
+		return fmt.Errorf("propose the end of the batch: %w", err)
 	}
 	if result.Refusal != nil {
-		return fmt.Errorf("agree on the end: %w", result.Refusal)
+		return fmt.Errorf("propose the end of the batch: %w", result.Refusal)
 	}
 	one.d.cfg.Log.Info("batch has ended", "batch", one.b.ID, "state", end.State, "files", end.Summary.Files,
 		"failed", end.Summary.Failed, "output", end.Summary.Output)

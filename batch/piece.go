@@ -204,7 +204,7 @@ func rank(first bool) int {
 func (p *piece) take(out *disk.File, node catalog.NodeID, asked []catalog.FileName, o outcome, body io.Reader) error {
 	w := p.open[o.File]
 	if w == nil || !slices.Contains(asked, o.File) {
-		return fmt.Errorf("%w: it answers for a file that it was not asked for", errNode)
+		return fmt.Errorf("%w: it answered for a file that was not in the task", errNode)
 	}
 	switch o.Failed {
 	case "":

@@ -58,7 +58,7 @@ func (b *Batches) Result(ctx context.Context, one *batches.Batch, failed bool, t
 	emit := func(o outcome, body io.Reader) (err error) {
 		var n int64
 		if failed != (o.Failed != "") {
-			return fmt.Errorf("the node that has the result answers for %s otherwise than it was asked", o.File)
+			return fmt.Errorf("the node that has the result sent an answer about %s that was not asked for", o.File)
 		}
 		count, size = count+1, size+o.Bytes
 		if o.Failed != "" {

@@ -48,7 +48,7 @@ func (p *pace) take(n, rate int64, now time.Time) time.Duration {
 }
 
 // errNotYours says that a node asks for what it does not drive, as far as is known here.
-var errNotYours = errors.New("the batch is not driven by the node that asks, or does not run")
+var errNotYours = errors.New("the batch is not running, or the node that asks does not drive it")
 
 // taskLimit is how long a request may take to come.
 const taskLimit = 30 * time.Second

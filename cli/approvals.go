@@ -20,7 +20,7 @@ type approvalCmd struct {
 	Deny     approvalDenyCmd     `cmd:"" help:"Deny what somebody else proposed."`
 	Withdraw approvalWithdrawCmd `cmd:"" help:"Withdraw your own proposal."`
 	Rule     approvalRuleCmd     `cmd:"" help:"Show which acts wait for a second person."`
-	SetRule  approvalSetRuleCmd  `cmd:"" name:"set-rule" help:"Change which acts wait for a second person. While any does, the change waits, too."`
+	SetRule  approvalSetRuleCmd  `cmd:"" name:"set-rule" help:"Change which acts wait for a second person. While the rule names an act, changing the rule waits for a second person, too."`
 }
 
 type approvalListCmd struct {
@@ -82,7 +82,7 @@ type approvalGrantCmd struct {
 // Help says who grants.
 func (approvalGrantCmd) Help() string {
 	return "You cannot grant what you, or a program of yours, proposed, with any token. Programs and the local token " +
-		"of a node grant\nnothing. What has changed since it was proposed has to be proposed again."
+		"of a node grant\nnothing. If its subject has changed since then, it has to be proposed again."
 }
 
 func (approvalGrantCmd) exits() []string {

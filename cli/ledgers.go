@@ -31,9 +31,8 @@ type ledgerMakeCmd struct {
 }
 
 func (ledgerMakeCmd) Help() string {
-	return "Waits until the ledger is a file of the archive. Ctrl-C ends the waiting, not the making. What is " +
-		"being made when " +
-		"its\nnode stops does not count; the next ledger is made from the beginning."
+	return "Waits until the ledger is a file of the archive. Ctrl-C ends only the waiting: the node goes on. A " +
+		"ledger that is not finished\nwhen its node stops is dropped, and the next one is made from the beginning."
 }
 
 func (ledgerMakeCmd) exits() []string {

@@ -46,7 +46,8 @@ func (a Approvals) Rule(ctx context.Context) (wire.ApprovalRule, error) {
 	return get[wire.ApprovalRule](ctx, a.c, "approval-rule")
 }
 
-// SetRule changes which acts wait for a second person. While any does, the change waits, too.
+// SetRule changes which acts wait for a second person. While the rule
+// names an act, changing the rule waits for a second person, too.
 func (a Approvals) SetRule(ctx context.Context, in wire.ApprovalRuleRequest) (wire.ApprovalRule, error) {
 	return send[wire.ApprovalRule](ctx, a.c, http.MethodPut, in, "approval-rule")
 }

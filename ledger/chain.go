@@ -42,7 +42,7 @@ func OpenChain(lists []List, open Open) (*Chain, error) {
 // lists alone knows the same (nothing, if no list speaks of it). Each shard is asked for once, in their order.
 func (c *Chain) Shard(shard int) ([]Entry, Changes, error) {
 	if shard != c.next {
-		return nil, Changes{}, fmt.Errorf("shard %s is asked for in the place of %s", ShardName(shard),
+		return nil, Changes{}, fmt.Errorf("shard %s was asked for where %s comes next", ShardName(shard),
 			ShardName(c.next))
 	}
 	c.next++

@@ -116,7 +116,7 @@ func ListName(base, holder string) string { return base + "-" + holder + "-files
 // checkName says what is wrong with the name of a file of the archive.
 func checkName(name string) error {
 	if len(name) == 0 || len(name) > 200 || name[0] == '.' {
-		return fmt.Errorf("file name %q: want 1 to 200 bytes, the first no dot", clip(name))
+		return fmt.Errorf("file name %q: want 1 to 200 bytes that do not begin with a dot", clip(name))
 	}
 	for i := range len(name) {
 		c := name[i]

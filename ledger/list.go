@@ -41,7 +41,7 @@ func (w *ListWriter) Write(c Changes) error {
 		return nil
 	}
 	if c.Shard <= w.last {
-		return fmt.Errorf("shard %s is written behind %s", ShardName(c.Shard), ShardName(w.last))
+		return fmt.Errorf("shard %s is written after %s", ShardName(c.Shard), ShardName(w.last))
 	}
 	w.last = c.Shard
 	fmt.Fprintf(w.out, "# shard %s\n", ShardName(c.Shard))

@@ -67,7 +67,7 @@ func checkEvent(line []byte, number uint64, previous Digest) (Digest, error) {
 	}
 	end := []byte(`"hash":"` + e.Hash + `"}`)
 	if !bytes.HasSuffix(line, end) {
-		return hash, errors.New("its hash does not stand last")
+		return hash, errors.New("its hash is not its last field")
 	}
 	blank := append(bytes.Clone(line[:len(line)-len(end)]), `"hash":"`+hashText(Digest{})+`"}`...)
 	if got := Digest(sha256.Sum256(blank)); got != hash {

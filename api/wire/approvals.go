@@ -13,7 +13,8 @@ type ApprovalRule struct {
 	At         time.Time `json:"at,omitzero"`
 }
 
-// ApprovalRuleRequest changes which acts wait for a second person. While any does, the change waits, too.
+// ApprovalRuleRequest changes which acts wait for a second person. While the rule
+// names an act, changing the rule waits for a second person, too.
 type ApprovalRuleRequest struct {
 	Acts       []string `json:"acts" maxItems:"20" enum:"file-remove,file-lost,file-checksum,copy-replace,copy-state,node-lost,replica-remove,replica-narrow,quarantine-delete" doc:"all that are to wait; none: nothing waits"`
 	OtherPlace bool     `json:"otherPlace,omitempty" doc:"the second person has to be of another institution than the first"`

@@ -131,7 +131,7 @@ func ReadHead(r io.Reader) (h Head, text []byte, err error) {
 	}
 	size := binary.BigEndian.Uint32(front[len(magic):])
 	if string(front[:len(magic)]) != magic || size > maxHead {
-		return h, nil, fmt.Errorf("%w: it begins otherwise", ErrDamaged)
+		return h, nil, fmt.Errorf("%w: it does not begin as a backup does", ErrDamaged)
 	}
 	text = make([]byte, size)
 	if _, err := io.ReadFull(r, text); err != nil {
@@ -166,7 +166,7 @@ func Check(r io.Reader) (Head, error) {
 		return h, fmt.Errorf("%w: its checksum is wrong", ErrDamaged)
 	}
 	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
-		return h, fmt.Errorf("%w: something follows its end", ErrDamaged)
+		return h, fmt.Errorf("%w: there are bytes after its end", ErrDamaged)
 	}
 	return h, nil
 }
@@ -198,7 +198,7 @@ func Open(r io.Reader, key seal.Key, use func(Head, io.Reader) error) error {
 		}
 	}
 	if plain.size != h.Size || fmt.Sprintf("%x", plain.sum.Sum(nil)) != h.SHA256 {
-		return fmt.Errorf("%w: what is in it is not what its head says", ErrDamaged)
+		return fmt.Errorf("%w: its content does not match its head", ErrDamaged)
 	}
 	return nil
 }

@@ -213,7 +213,7 @@ func (f Folder) Receive(send func(begin func(name string) (io.Writer, error)) er
 		h, err = checkFile(part)
 	}
 	if err == nil && h.FileName() != filepath.Base(path) {
-		err = fmt.Errorf("%w: it is %s, and was announced as %s", ErrDamaged, h.FileName(), filepath.Base(path))
+		err = fmt.Errorf("%w: it is %s, but its file is named %s", ErrDamaged, h.FileName(), filepath.Base(path))
 	}
 	if err == nil {
 		err = f.Disk.Rename(part, path)

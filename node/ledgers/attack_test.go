@@ -30,7 +30,7 @@ func TestAShardThatNoPageHas(t *testing.T) {
 	w.add("b"+maker, "y") // the maker may be a holder of nothing else
 	w.nodes[maker].catalog = tx
 	l, err := w.nodes[other].make(t.Context(), "")
-	if err == nil || !strings.Contains(err.Error(), "changed its holder") {
+	if err == nil || !strings.Contains(err.Error(), "its holder changed") {
 		t.Errorf("a ledger of %d files: %v", l.Files, err)
 	}
 }

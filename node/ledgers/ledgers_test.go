@@ -251,7 +251,7 @@ func TestWhatMakesNoLedger(t *testing.T) {
 	}
 	maker := w.holder("a")
 	w.dead[idOf(w.holder("c"))] = true
-	if _, err := w.nodes[maker].make(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "get the page of "+w.holder("c")) {
+	if _, err := w.nodes[maker].make(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "get the ledger page of "+w.holder("c")) {
 		t.Errorf("without a holder: %v", err)
 	}
 	w.dead = map[catalog.NodeID]bool{}

@@ -196,7 +196,7 @@ func (d *draft) gather(ctx context.Context, holders []catalog.NodeID) error {
 	replies := wire.Gather(holders, func(h catalog.NodeID) (PageReply, error) { return d.pageOf(ctx, h) })
 	for _, r := range replies {
 		if r.Err != nil {
-			return fmt.Errorf("get the page of %s: %w", d.name(r.To), r.Err)
+			return fmt.Errorf("get the ledger page of %s: %w", d.name(r.To), r.Err)
 		}
 		name := ledger.PageName(d.head.Base, string(r.To))
 		p, err := ledger.ReadPage(name, r.Answer.Page)
@@ -257,7 +257,7 @@ func (d *draft) nothingLeftOut() error {
 			return err
 		}
 		if n > 0 {
-			return fmt.Errorf("shard %s has %d files, and no page has it: it changed its holder meanwhile", shard, n)
+			return fmt.Errorf("shard %s has %d files and is on no page, because its holder changed meanwhile", shard, n)
 		}
 	}
 	return nil
@@ -277,7 +277,7 @@ func (d *draft) pageOf(ctx context.Context, holder catalog.NodeID) (PageReply, e
 		if reply.Shards != shards {
 			moved, shards = time.Now(), reply.Shards
 		} else if time.Since(moved) > stallLimit {
-			return reply, fmt.Errorf("its page stays at shard %d of %d", shards, ledger.Shards)
+			return reply, fmt.Errorf("its page has stopped at shard %d of %d", shards, ledger.Shards)
 		}
 		d.at("pages: %s %d/%d", d.name(holder), reply.Shards, ledger.Shards)
 		select {

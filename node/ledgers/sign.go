@@ -79,7 +79,7 @@ func (w *witness) read(r SignRequest) (err error) {
 	var trusted []ledger.Trusted
 	for i, s := range w.head.Sheets {
 		if sha256.Sum256(r.Pages[i]) != s.SHA256 {
-			return fmt.Errorf("%s is another page than the head names", s.File.Name)
+			return fmt.Errorf("%s is not the page that the head names", s.File.Name)
 		}
 		p, err := ledger.ReadPage(s.File.Name, r.Pages[i])
 		if err != nil {
