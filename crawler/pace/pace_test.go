@@ -170,6 +170,39 @@ func TestNodesComeAndGo(t *testing.T) {
 	})
 }
 
+// TestAnOldHomeKeepsWhatIsHeld has the holder of a lease hear of a new home four seconds before the old home and
+// another job do: the old home does not take the lease for one that nobody renews.
+func TestAnOldHomeKeepsWhatIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		c := &cluster{homes: map[string]*Home{}, pacers: map[string]*Pacer{}, dead: map[string]bool{}}
+		var wg sync.WaitGroup
+		before, after := []string{"a", "b", "c"}, []string{"a", "b", "c", "d"}
+		c.start(ctx, &wg, after...)
+		for _, p := range c.pacers {
+			p.SetLiving(before, 0, time.Now())
+		}
+		var hosts []string
+		for i := 0; len(hosts) < 20; i++ {
+			if host := fmt.Sprint("host", i); HomeOf(host, before) == "c" && HomeOf(host, after) == "d" {
+				hosts = append(hosts, host)
+			}
+		}
+		c.crawl(ctx, &wg, "a", "job1", hosts, 100*time.Millisecond)
+		pause(settling + time.Second) // all hosts are leased by job1
+		c.crawl(ctx, &wg, "b", "job2", hosts, 100*time.Millisecond)
+		pause(time.Second)
+		c.pacers["a"].SetLiving(after, 0, time.Now())
+		c.pacers["d"].SetLiving(after, 0, time.Now())
+		pause(4 * time.Second)
+		c.pacers["b"].SetLiving(after, 0, time.Now())
+		c.pacers["c"].SetLiving(after, 0, time.Now())
+		wg.Wait()
+		c.check(t, 10)
+	})
+}
+
 func TestAHomeThatCannotBeReachedSlowsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -27,9 +27,11 @@ type Pacer struct {
 	cfg   Config
 	alone *Home // among the jobs of this node, where a host's home cannot be reached
 	kick  chan struct{}
+	late  sync.WaitGroup // messages to earlier homes
 
 	mu     sync.Mutex
 	living []string
+	past   []view // who lived before, as in Home
 	cutOff int
 	held   map[held]*turn
 }
@@ -69,7 +71,12 @@ func (p *Pacer) SetLiving(living []string, cutOff int, now time.Time) {
 	p.cfg.Home.SetLiving(living, now)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.living, p.cutOff = slices.Clone(living), cutOff
+	sorted := slices.Sorted(slices.Values(living))
+	if len(p.living) > 0 && !slices.Equal(sorted, p.living) {
+		p.past = slices.Insert(p.past, 0, view{p.living, now})
+	}
+	p.past = slices.DeleteFunc(p.past, func(v view) bool { return now.Sub(v.until) > settling })
+	p.living, p.cutOff = sorted, cutOff
 }
 
 // tryAgain is when a worker looks again for a lease that is on its way.
@@ -182,6 +189,7 @@ func (p *Pacer) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			p.farewell()
+			p.late.Wait()
 			return nil
 		case <-timer.C:
 		case <-p.kick:
@@ -204,11 +212,15 @@ func (p *Pacer) pause() time.Duration {
 	return next
 }
 
-// round asks each home once for all there is to ask.
+// round asks each home once for all there is to ask, and tells earlier homes of hosts what is held.
 func (p *Pacer) round(ctx context.Context) {
 	var wg sync.WaitGroup
-	for home, requests := range p.due(time.Now()) {
+	due, earlier := p.due(time.Now())
+	for home, requests := range due {
 		wg.Go(func() { p.ask(ctx, home, requests) })
+	}
+	for home, requests := range earlier { // it may well be dead, and nobody waits for its answers
+		p.late.Go(func() { p.tellEarlier(ctx, home, requests) })
 	}
 	wg.Wait()
 }
@@ -217,10 +229,10 @@ func (p *Pacer) round(ctx context.Context) {
 const maxAsks = 2000
 
 // due collects the requests to make, by home, and forgets leases that nobody wants any longer.
-func (p *Pacer) due(now time.Time) map[string][]request {
+func (p *Pacer) due(now time.Time) (out map[string][]request, earlier map[string][]Ask) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := map[string][]request{}
+	out, earlier = map[string][]request{}, map[string][]Ask{}
 	for key, t := range p.held {
 		a := Ask{Host: key.host, Holder: p.holder(key)}
 		granted := now.Before(t.until)
@@ -243,10 +255,27 @@ func (p *Pacer) due(now time.Time) map[string][]request {
 			continue
 		}
 		home := HomeOf(key.host, p.living)
-		if len(out[home]) < maxAsks {
-			out[home] = append(out[home], request{key, a})
-		} else {
+		if len(out[home]) >= maxAsks {
 			p.wakeUp()
+			continue
+		}
+		out[home] = append(out[home], request{key, a})
+		if a.Held || a.Return {
+			for _, before := range p.homesBefore(key.host, home, now) {
+				earlier[before] = append(earlier[before], a)
+			}
+		}
+	}
+	return out, earlier
+}
+
+// homesBefore returns the homes that the host had lately, but for the one that it has now. Such a home may not have heard
+// of the change yet: it would take a lease that is not renewed with it for one that has ended, and grant another.
+func (p *Pacer) homesBefore(host, home string, now time.Time) (out []string) {
+	for _, v := range p.past {
+		before := HomeOf(host, v.living)
+		if now.Sub(v.until) < settling && before != home && !slices.Contains(out, before) {
+			out = append(out, before)
 		}
 	}
 	return out
@@ -289,6 +318,19 @@ func (p *Pacer) ask(ctx context.Context, home string, requests []request) {
 		default:
 			p.apply(t, answers[i], asked)
 		}
+	}
+}
+
+// tellEarlier has earlier homes of hosts know what is held and given back. What they answer does not count.
+func (p *Pacer) tellEarlier(ctx context.Context, home string, asks []Ask) {
+	if home == p.cfg.Self {
+		p.cfg.Home.Serve(asks, time.Now())
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if _, err := p.cfg.Homes.Ask(ctx, home, asks); err != nil {
+		p.cfg.Log.Debug("earlier home of hosts does not answer", "node", home, "hosts", len(asks), "err", err)
 	}
 }
 
