@@ -81,7 +81,7 @@ func (c *town) removed() bool {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return f.Removed != 0
+	return f.RemovedAt() != 0
 }
 
 // TestASecondPersonGrants is the whole road: refused, proposed, granted, carried out, and in the trail.
@@ -176,6 +176,9 @@ func TestAProposalLapses(t *testing.T) {
 		"changed and back": {anna, func(c *town, _ approvals.Decision) {
 			touch(c)
 			c.found(c.t, "south-1", catalog.Digest{})
+		}, agree.Stale},
+		"it could be restored, and could not be any more": {anna, func(c *town, _ approvals.Decision) {
+			c.does(anna, files.SetRemovals, files.RemovalSetting{Days: 0, Reason: "x"})
 		}, agree.Stale},
 		"the cluster was recovered": {anna, func(c *town, _ approvals.Decision) {
 			c.must(c.t, catalog.RaiseEpoch, catalog.EpochChange{Epoch: 2, Reason: "test"})

@@ -33,6 +33,8 @@ func TestCompactEntriesSayTheSame(t *testing.T) {
 	old, now := threeNodes(t, files.LevelOfCompact-1), threeNodes(t, files.LevelOfCompact)
 	old.index, now.index = max(old.index, now.index), max(old.index, now.index)
 	old.now, now.now = max(old.now, now.now), max(old.now, now.now)
+	now.must(t, files.SetRemovals, files.RemovalSetting{Days: 0})
+	old.index, old.now = now.index, now.now
 	compact := 0
 	for round := range 1500 {
 		kind, body := randomOfFiles(random, round)
@@ -40,7 +42,7 @@ func TestCompactEntriesSayTheSame(t *testing.T) {
 		if !reflect.DeepEqual(was, is) {
 			t.Fatalf("%s %+v is answered %+v, and compact %+v", kind, body, was, is)
 		}
-		if a, b := allFiles(t, old), allFiles(t, now); !reflect.DeepEqual(a, b) {
+		if a, b := allFiles(t, old), unnamed(allFiles(t, now)); !reflect.DeepEqual(a, b) {
 			t.Fatalf("after %s %+v:\n%+v\nand compact:\n%+v", kind, body, a, b)
 		}
 		for key, value := range now.All() {
@@ -57,6 +59,73 @@ func TestCompactEntriesSayTheSame(t *testing.T) {
 	if compact < 20 {
 		t.Errorf("%d compact entries were met", compact)
 	}
+}
+
+// TestHiddenFilesAreKeptLikeOthers sends the same random commands to two clusters, in one of which files are removed and
+// restored in between: while they are hidden, answers and copies are the same, but that they cannot be put again.
+func TestHiddenFilesAreKeptLikeOthers(t *testing.T) {
+	t.Parallel()
+	random := seed.Rand(t)
+	plain, hiding := threeNodes(t, files.LevelOfHidden), threeNodes(t, files.LevelOfHidden)
+	compact, hidden := 0, 0
+	for round := range 1500 {
+		kind, body := randomOfFiles(random, round)
+		if kind == catalog.RemoveFile {
+			plain.now += 1000
+			plain.index++
+			name := body.(catalog.FileRemoval).Name
+			if f, err := hiding.view().File(name); err == nil && f.Hidden != 0 {
+				kind, body = files.RestoreFile, restoration(name)
+				hidden++
+			}
+			hiding.apply(t, kind, body)
+		} else {
+			again, adds := body.(catalog.Additions)
+			if f, err := hiding.view().File(nameIn(again)); adds && err == nil && f.Hidden != 0 {
+				continue
+			}
+			was, is := plain.apply(t, kind, body), hiding.apply(t, kind, body)
+			if !reflect.DeepEqual(was, is) {
+				t.Fatalf("%s %+v is answered %+v, and with hidden files %+v", kind, body, was, is)
+			}
+		}
+		if a, b := sameFiles(allFiles(t, plain)), sameFiles(allFiles(t, hiding)); !reflect.DeepEqual(a, b) {
+			t.Fatalf("after %s %+v:\n%+v\nand with hidden files:\n%+v", kind, body, a, b)
+		}
+		for key, value := range hiding.All() {
+			if strings.HasPrefix(string(key), catalog.PrefixFiles) && value[1] != '{' {
+				compact++
+			}
+		}
+	}
+	soundFiles(t, hiding)
+	if compact < 20 || hidden < 3 {
+		t.Errorf("%d compact entries, %d restored", compact, hidden)
+	}
+}
+
+func nameIn(a catalog.Additions) catalog.FileName {
+	if len(a.Files) == 0 {
+		return ""
+	}
+	return a.Files[0].Name
+}
+
+// unnamed is the entries without who removed them, which is not told before the level.
+func unnamed(all []catalog.File) []catalog.File {
+	for i := range all {
+		all[i].RemovedBy = ""
+	}
+	return all
+}
+
+// sameFiles is the entries without what says that they are, or were, removed.
+func sameFiles(all []catalog.File) []catalog.File {
+	for i := range all {
+		f := &all[i]
+		f.Version, f.Hidden, f.Until, f.RemovedBy, f.Reason = 0, 0, 0, "", ""
+	}
+	return all
 }
 
 func allFiles(t testing.TB, c *cluster) []catalog.File {

@@ -6,6 +6,8 @@ import (
 
 	"holdfast/catalog/agree"
 	"holdfast/catalog/approvals"
+	"holdfast/catalog/cluster"
+	"holdfast/catalog/files"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
 )
@@ -74,6 +76,21 @@ func askedOfMember(r People, from NodeID, c *Command) (people.Wanted, error) {
 	}
 	place, err := r.PlaceOf(b.ID)
 	return people.Wanted{Act: people.ChangeNode, Where: Where{Places: []string{place}}}, err
+}
+
+// askedOfAudit: an audit of all replicas is one of every place.
+func askedOfAudit(r People, _ NodeID, c *Command) (people.Wanted, error) {
+	want := people.Wanted{Act: people.CheckCopies}
+	var b files.AuditNote
+	if json.Unmarshal(c.Body, &b) != nil || b.Replica == "" {
+		return want, nil
+	}
+	replica, err := cluster.NewView(r.Reader).Replica(b.Replica)
+	if errors.Is(err, ErrNotFound) {
+		return want, nil
+	}
+	want.Where.Places = []string{replica.Place}
+	return want, err
 }
 
 func askedOfJob(r People, _ NodeID, c *Command) (people.Wanted, error) {

@@ -74,9 +74,7 @@ func always[B any](c approvals.Class) func(agree.Reader, *B) (approvals.Class, e
 // by itself, such as verdicts and releases, is not among them.
 var waiters = map[Kind]waiter{
 	RemoveFile: waits(always[FileRemoval](approvals.FileRemove),
-		func(r agree.Reader, b *FileRemoval) (approvals.Act, error) {
-			return aboutFile(r, b.Name, b.SHA256, b.Version)
-		}),
+		aboutRemoval),
 	LoseFile: waits(classOfLoss, func(r agree.Reader, b *FileLoss) (approvals.Act, error) {
 		return aboutFile(r, b.Name, b.SHA256, b.Version)
 	}),
@@ -162,6 +160,25 @@ func aboutFile(r agree.Reader, name FileName, sum Digest, version uint64) (appro
 	}
 	return approvals.Act{Subject: string(f.Name), SHA256: f.SHA256, Files: 1, Bytes: f.Size,
 		Mark: fmt.Sprintf("%d %s", f.Version, f.SHA256)}, nil
+}
+
+// aboutRemoval is aboutFile with, in its mark, for how long the file could be restored: a second person who was told
+// that it can be restored does not grant that its bytes go at once.
+func aboutRemoval(r agree.Reader, b *FileRemoval) (approvals.Act, error) {
+	act, err := aboutFile(r, b.Name, b.SHA256, b.Version)
+	if err != nil {
+		return act, err
+	}
+	f, err := files.EntryIn(r, b.Name)
+	if err != nil {
+		return act, err
+	}
+	if f.Hidden != 0 {
+		return act, agree.Refuse(agree.Conflict, "%s", f.Gone())
+	}
+	days, err := files.RemovalDaysIn(r)
+	act.Mark += fmt.Sprintf(" days=%d", days)
+	return act, err
 }
 
 func aboutCopy(r agree.Reader, name FileName, replica ReplicaName, sum Digest,

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"strings"
+
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
 )
@@ -25,6 +27,10 @@ func (s *state) addFile(a *Addition, replicas []cluster.Replica) error {
 		return agree.Refuse(agree.Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size,
 			int64(maxSize))
 	}
+	if a.By != "" && (len(a.By) > 200 || !strings.HasPrefix(a.By, "person:") && !strings.HasPrefix(a.By, "program:") &&
+		!strings.HasPrefix(a.By, "local:")) {
+		return agree.Refuse(agree.Invalid, "%q is no person and no program", agree.Clip(a.By, 100))
+	}
 	if there, err := s.HasCollection(a.Collection); err != nil || !there {
 		return agree.OrNotFound(err, "no collection %q", agree.Clip(string(a.Collection), 64))
 	}
@@ -45,10 +51,13 @@ func (s *state) addFile(a *Addition, replicas []cluster.Replica) error {
 			f.addCopy(Copy{Replica: replicas[i].Name, State: UploadStarted, Since: s.At})
 		}
 	}
-	if !s.roomFor(&f, 4+2*len(f.Copies)) {
+	if !s.roomFor(&f, 7+2*len(f.Copies)) {
 		return agree.Refuse(agree.Conflict, "the command is full: send file %s again", a.Name)
 	}
-	return s.putFile(nil, &f)
+	if err := s.putFile(nil, &f); err != nil {
+		return err
+	}
+	return s.putBy(a)
 }
 
 // addAgain handles a file that entered before. When its source is gone or released while a copy is missing,
@@ -61,6 +70,12 @@ func (s *state) addAgain(a *Addition, f File) error {
 	if f.Removed != 0 {
 		return agree.Refuse(agree.Conflict, "file %s was removed: %s", f.Name, f.Reason)
 	}
+	if f.Hidden != 0 && f.Source == a.Source && !f.Released { // the bytes that the archive counts on, named again
+		return nil
+	}
+	if f.Hidden != 0 {
+		return agree.Refuse(agree.Conflict, "%s; restore it instead of putting it again: a name is used once", f.Gone())
+	}
 	if f.Lost != 0 {
 		return s.foundAgain(f, func(now *File) { now.Source, now.Released = a.Source, false },
 			"source="+string(a.Source))
@@ -72,15 +87,32 @@ func (s *state) addAgain(a *Addition, f File) error {
 	if err != nil || alive && !f.Released {
 		return err
 	}
-	if !s.roomFor(&f, 4) {
+	if !s.roomFor(&f, 7) {
 		return agree.Refuse(agree.Conflict, "the command is full: send file %s again", a.Name)
 	}
 	old, now := edit(f)
 	now.Source, now.Released = a.Source, false
-	return s.putFile(old, now)
+	if err := s.putFile(old, now); err != nil {
+		return err
+	}
+	return s.putBy(a)
 }
 
-// removeFile makes the entry a tombstone and the release of each copy's bytes due.
+// putBy writes into the trail that a person or a program has put the file. What nodes bring in by themselves, as they
+// do with all that they harvest, is not written there.
+func (s *state) putBy(a *Addition) error {
+	if a.By == "" {
+		return nil
+	}
+	actor := s.Actor
+	s.Actor = a.By
+	err := s.Event("file.put", string(a.Name), "node=%s collection=%s size=%d sha256=%s", a.Source, a.Collection,
+		a.Size, a.SHA256)
+	s.Actor = actor
+	return err
+}
+
+// removeFile hides the file, or makes its entry a tombstone and the release of each copy's bytes due.
 func removeFile(s *state, b *FileRemoval) (any, error) {
 	f, err := s.entry(b.Name)
 	if err != nil {
@@ -89,7 +121,7 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 	if f.SHA256 != b.SHA256 {
 		return nil, agree.Refuse(agree.Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
 	}
-	if f.Removed != 0 {
+	if f.RemovedAt() != 0 {
 		return nil, nil
 	}
 	if err := unchanged(&f, b.Version); err != nil {
@@ -98,33 +130,48 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 	if err := s.noLedgers(f.Name); err != nil {
 		return nil, err
 	}
+	days, err := RemovalDaysIn(s)
+	if err != nil {
+		return nil, err
+	}
+	if days > 0 {
+		return nil, s.hide(f, b.Reason, days)
+	}
 	old, now := edit(f)
-	now.Removed, now.Reason, now.Copies = max(s.At, 1), agree.ClipReason(b.Reason), nil
-	now.Lost, now.LostWhy = 0, ""
+	now.Removed, now.Reason = max(s.At, 1), agree.ClipReason(b.Reason)
+	if s.Cluster.Level >= LevelOfHidden {
+		now.RemovedBy = s.Actor
+	}
+	if err := s.bury(old, now); err != nil {
+		return nil, err
+	}
+	return nil, s.Event(RemoveFile, string(f.Name), "sha256=%s reason=%s", f.SHA256, now.Reason)
+}
+
+// bury makes the entry, whose removal is set, a tombstone, and the release of each copy's bytes due.
+func (s *state) bury(old, now *File) error {
+	now.Copies, now.Lost, now.LostWhy = nil, 0, ""
 	for _, c := range old.Copies {
-		p, err := s.Placement(c.Replica, f.Name.Shard())
+		p, err := s.Placement(c.Replica, now.Name.Shard())
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !c.Surplus {
 			c.Node = p.Holder
 		}
 		if alive, err := s.IsMember(c.Node); err != nil {
-			return nil, err
+			return err
 		} else if alive {
 			c.Surplus, c.Disputed = true, false
 			now.Copies = append(now.Copies, c)
 		}
 		if alive, err := s.IsMember(p.Next); err != nil {
-			return nil, err
+			return err
 		} else if alive {
-			s.Mark(keyRelease(p.Next, f.Name))
+			s.Mark(keyRelease(p.Next, now.Name))
 		}
 	}
-	if err := s.putFile(old, now); err != nil {
-		return nil, err
-	}
-	return nil, s.Event(RemoveFile, string(f.Name), "sha256=%s reason=%s", f.SHA256, now.Reason)
+	return s.putFile(old, now)
 }
 
 // unchanged refuses an act on a file's entry that is not the one that was looked at; 0 means that none was.

@@ -154,6 +154,9 @@ func (c *checker) marks(f *File) []string {
 	if f.Lost != 0 {
 		out = append(out, keyLost(f.Name))
 	}
+	if f.Hidden != 0 {
+		out = append(out, keyHidden(f.Name), keyDue(f.Until, f.Name))
+	}
 	if !f.Released && f.Source != "" {
 		out = append(out, keySource(f.Source, f.Name))
 	}
@@ -233,7 +236,7 @@ func (c *checker) lists() error {
 		prefix string
 		name   func(tail string) string // of the file
 	}{
-		{prefixShards, behind}, {prefixLost, whole}, {prefixSources, behind}, {prefixReleases, behind},
+		{prefixShards, behind}, {prefixLost, whole}, {PrefixHidden, whole}, {PrefixDue, behind}, {prefixSources, behind}, {prefixReleases, behind},
 		{prefixOwed, func(tail string) string { return behind(behind(tail)) }}, {prefixNeeds, behind},
 		{PrefixDisputed, func(tail string) string { name, _, _ := strings.Cut(tail, "/"); return name }},
 	} {

@@ -7,7 +7,7 @@ import (
 
 // Rules are the subject's commands.
 var Rules = []agree.Rule{
-	{Kind: AddFiles, Level: 1, Do: with(addFiles), Body: func() agree.Parser { return new(Additions) }},
+	{Kind: AddFiles, Level: 1, Do: agree.Widened[additionsUnnamed](LevelOfHidden, with(addFiles)), Body: func() agree.Parser { return new(Additions) }},
 	{Kind: RemoveFile, Level: 1, Do: agree.Widened[fileRemovalUnmarked](cluster.LevelOfMarks, with(removeFile))},
 	{Kind: LoseFile, Level: 2, Do: agree.Widened[fileLossUnmarked](cluster.LevelOfMarks, with(loseFile))},
 	{Kind: ReportCopies, Level: 1, Do: with(reportCopies), Body: func() agree.Parser { return new(CopyReports) }},
@@ -32,6 +32,10 @@ var Rules = []agree.Rule{
 	{Kind: DropAside, Level: LevelOfAside, Do: with(dropAside)},
 	{Kind: SetChecksum, Level: LevelOfChallenges, Do: with(setChecksum)},
 	{Kind: SetCopyState, Level: LevelOfChallenges, Do: with(setCopyState)},
+	{Kind: RestoreFile, Level: LevelOfHidden, Do: with(restoreFile)},
+	{Kind: ExpireFiles, Level: LevelOfHidden, Do: with(expireFiles)},
+	{Kind: SetRemovals, Level: LevelOfHidden, Do: with(setRemovals)},
+	{Kind: NoteAudit, Level: LevelOfHidden, Do: with(noteAudit)},
 }
 
 // The kinds of commands and their bodies.
@@ -58,6 +62,10 @@ const (
 	ReplaceCopy  agree.Kind = "copy.replace"      // Replacement
 	RecordLedger agree.Kind = "ledger.record"     // Ledger
 	DiscardAside agree.Kind = "quarantine.delete" // Discard
+	RestoreFile  agree.Kind = "file.restore"      // Restoration
+	ExpireFiles  agree.Kind = "file.expire"       // Expiry, at most MaxItems
+	SetRemovals  agree.Kind = "removal.set"       // RemovalSetting
+	NoteAudit    agree.Kind = "audit.start"       // AuditNote
 	DropAside    agree.Kind = "quarantine.drop"   // Drop; the answer is Dropped
 	SetChecksum  agree.Kind = "file.checksum"     // Correction
 	SetCopyState agree.Kind = "copy.state"        // CopySetting
@@ -163,6 +171,7 @@ type Addition struct {
 	Source     agree.NodeID           `json:"source"`
 	Job        uint64                 `json:"job,omitempty"`
 	Attempt    int                    `json:"attempt,omitempty"`
+	By         string                 `json:"by,omitempty"` // the actor who put it, who is no node; since level 5
 }
 
 // Additions lets files enter. Adding the same name, size and digest again is carried out without change, but
@@ -195,7 +204,8 @@ type Releases struct {
 	Files []FileName   `json:"files"`
 }
 
-// FileRemoval makes a file's entry a tombstone.
+// FileRemoval hides a file, and its bytes are released some days later. Below level 5, and when the rule of removals
+// says 0 days, they are released at once, and the entry is a tombstone.
 type FileRemoval struct {
 	Name   FileName     `json:"name"`
 	SHA256 agree.Digest `json:"sha256"` // must agree, against mistakes
@@ -258,6 +268,17 @@ type Verdicts struct {
 
 // The bodies of the commands that carry a mark of what was looked at, as they were before; see cluster.LevelOfMarks.
 type (
+	additionsUnnamed struct {
+		Files []struct {
+			Name       FileName               `json:"name"`
+			Size       int64                  `json:"size"`
+			SHA256     agree.Digest           `json:"sha256"`
+			Collection cluster.CollectionName `json:"collection"`
+			Source     agree.NodeID           `json:"source"`
+			Job        uint64                 `json:"job,omitempty"`
+			Attempt    int                    `json:"attempt,omitempty"`
+		} `json:"files"`
+	}
 	fileRemovalUnmarked struct {
 		Name   FileName     `json:"name"`
 		SHA256 agree.Digest `json:"sha256"`

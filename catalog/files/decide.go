@@ -34,7 +34,7 @@ func setChecksum(s *state, b *Correction) (any, error) {
 		return nil, err
 	}
 	switch {
-	case !f.counts():
+	case !f.counts() || f.Hidden != 0:
 		return nil, agree.Refuse(agree.Conflict, "file %s was removed, or is declared lost", f.Name)
 	case b.SHA256.IsZero() || b.SHA256 == b.Was:
 		return nil, agree.Refuse(agree.Invalid, "want a SHA-256 for file %s that is not the one it had", f.Name)

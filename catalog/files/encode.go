@@ -44,6 +44,13 @@ func (f *File) AppendJSON(out []byte) ([]byte, bool) {
 		o.Int(`,"removed":`, int64(f.Removed))
 	}
 	o.Optional(`,"reason":`, f.Reason)
+	o.Optional(`,"removedBy":`, f.RemovedBy)
+	if f.Hidden != 0 {
+		o.Int(`,"hidden":`, int64(f.Hidden))
+	}
+	if f.Until != 0 {
+		o.Int(`,"until":`, int64(f.Until))
+	}
 	if f.Lost != 0 {
 		o.Int(`,"lost":`, int64(f.Lost))
 	}

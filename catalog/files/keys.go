@@ -27,6 +27,9 @@ const (
 	prefixChecks   = "check/"    // <replica>/<kind>/<node>: Check (level 5)
 	prefixLedger   = "ledger/"   // <replica>/<serial>: Ledger (level 5)
 	PrefixNewest   = "newest/"   // <replica>: Ledger, the one with the greatest number (level 5)
+	PrefixHidden   = "hidden/"   // <name>: mark, while the file is removed and can be restored (level 5)
+	PrefixDue      = "due/"      // <time, 16 hexadecimal digits>/<name>: mark, a hidden file until then (level 5)
+	keyRemovals    = "removals"  // RemovalRule (level 5)
 	prefixDiscards = "discard/"  // <node>/<name in its quarantine>: Discarding (level 5)
 )
 
@@ -81,6 +84,12 @@ func keyTotals(r cluster.ReplicaName) string { return prefixTotals + string(r) }
 
 func keyOwed(r cluster.ReplicaName, s cluster.Shard, name FileName) string {
 	return PrefixOwed(r) + s.String() + "/" + string(name)
+}
+
+func keyHidden(name FileName) string { return PrefixHidden + string(name) }
+
+func keyDue(until agree.Time, name FileName) string {
+	return PrefixDue + agree.Hex(uint64(until)) + "/" + string(name)
 }
 
 func keyLost(name FileName) string { return prefixLost + string(name) }

@@ -140,6 +140,13 @@ func (f *File) ParseJSON(text []byte) bool {
 		out.Removed = c.Time()
 	}
 	out.Reason = c.Optional(`,"reason":`)
+	out.RemovedBy = c.Optional(`,"removedBy":`)
+	if c.Skip(`,"hidden":`) {
+		out.Hidden = c.Time()
+	}
+	if c.Skip(`,"until":`) {
+		out.Until = c.Time()
+	}
 	if c.Skip(`,"lost":`) {
 		out.Lost = c.Time()
 	}

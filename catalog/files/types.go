@@ -3,6 +3,7 @@ package files
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
@@ -66,6 +67,9 @@ type File struct {
 	Attempt    int                    `json:"attempt,omitempty"` //
 	Removed    agree.Time             `json:"removed,omitempty"` // a tombstone since then
 	Reason     string                 `json:"reason,omitempty"`  // of the removal
+	RemovedBy  string                 `json:"removedBy,omitempty"`
+	Hidden     agree.Time             `json:"hidden,omitempty"`  // removed then, and can be restored (level 5)
+	Until      agree.Time             `json:"until,omitempty"`   // from then on its bytes may be released
 	Lost       agree.Time             `json:"lost,omitempty"`    // since then nobody has its bytes (level 2)
 	LostWhy    string                 `json:"lostWhy,omitempty"` // and why
 	Version    uint64                 `json:"version"`           // counts the changes of this entry
@@ -98,7 +102,26 @@ func (f *File) Complete() bool {
 	return required > 0
 }
 
-// counts reports whether the archive is to have the file's bytes: it is not removed and not declared lost.
+// RemovedAt returns when the file was removed, 0 if it was not. Nobody is given a removed file, whether or not its
+// bytes are still there and it can be restored.
+func (f *File) RemovedAt() agree.Time { return cmp.Or(f.Removed, f.Hidden) }
+
+// Gone says that the file was removed, when, by whom and why, and until when it can be restored. It is for people.
+func (f *File) Gone() string {
+	text := "file " + string(f.Name) + " was removed at " + clock(f.RemovedAt())
+	if f.RemovedBy != "" {
+		text += " by " + f.RemovedBy
+	}
+	if f.Hidden != 0 {
+		text += ", and can be restored until " + clock(f.Until)
+	}
+	return text + ": " + f.Reason
+}
+
+func clock(t agree.Time) string { return t.Std().UTC().Format(time.RFC3339) }
+
+// counts reports whether the archive is to have the file's bytes: it is not removed and not declared lost. It is to
+// have those of a hidden file.
 func (f *File) counts() bool { return f.Removed == 0 && f.Lost == 0 }
 
 // counted returns the replica's holding as lists and totals see it: a file that is declared lost is in none.
