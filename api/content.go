@@ -92,6 +92,8 @@ func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.
 	case there.Removed != 0:
 		return catalog.File{}, problem(http.StatusConflict, wire.CodeConflict,
 			fmt.Sprintf("file %s was removed; a name is used once", put.Name))
+	case there.Hidden != 0:
+		return catalog.File{}, hiddenAlready(there)
 	case !put.SHA256.IsZero() && there.SHA256 == put.SHA256:
 		stands, err := s.verified(ctx, there.Name)
 		if err != nil {
@@ -104,7 +106,17 @@ func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.
 		return catalog.File{}, problem(http.StatusConflict, wire.CodeConflict,
 			fmt.Sprintf("file %s is in the archive with other content, SHA-256 %s", put.Name, there.SHA256))
 	}
-	return s.archive.Put(ctx, put)
+	f, err := s.archive.Put(ctx, put)
+	if err == nil && f.Hidden != 0 { // it was removed meanwhile
+		return catalog.File{}, hiddenAlready(f)
+	}
+	return f, err
+}
+
+// hiddenAlready refuses a put of a file that was removed, and can be restored.
+func hiddenAlready(f catalog.File) error {
+	return problem(http.StatusConflict, wire.CodeConflict,
+		f.Gone()+"; restore it instead of putting it again: a name is used once")
 }
 
 // kept refuses a new file of a collection whose bytes no replica is meant to hold: its only copy would stay where it
@@ -165,9 +177,8 @@ func (s files) download(ctx context.Context, in *downloading) (*huma.StreamRespo
 	if err != nil {
 		return nil, err
 	}
-	if f.Removed != 0 {
-		return nil, problem(http.StatusGone, wire.CodeNotFound,
-			fmt.Sprintf("file %s was removed: %s", f.Name, f.Reason))
+	if f.RemovedAt() != 0 {
+		return nil, problem(http.StatusGone, wire.CodeNotFound, f.Gone())
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	catalogfiles "holdfast/catalog/files"
 )
 
 // FileListing is the input of a list of files.
@@ -15,7 +16,7 @@ type FileListing struct {
 	Prefix     string `query:"prefix" maxLength:"200" doc:"list only names that begin with this"`
 	Collection string `query:"collection" maxLength:"64" doc:"list only files of this collection"`
 	Job        uint64 `query:"job" minimum:"1" maximum:"9007199254740991" doc:"list only files that this job made"`
-	State      string `query:"state" enum:"complete,incomplete,owed,disputed,corrupt,missing,lost,removed" doc:"list only files in this state. complete: every replica has a verified copy that a node answers for; incomplete: it has not, and the file is neither removed nor lost; owed, disputed, corrupt, missing: a copy is so"`
+	State      string `query:"state" enum:"complete,incomplete,owed,disputed,corrupt,missing,lost,removed,hidden" doc:"list only files in this state; by default, all but those that are removed and can be restored. hidden: it is removed and can be restored; removed: it is removed; complete: every replica has a verified copy that a node answers for; incomplete: it has not, and the file is neither removed nor lost; owed, disputed, corrupt, missing: a copy is so"`
 	Replica    string `query:"replica" maxLength:"64" doc:"list only files that belong on this replica; with a state of copies, only those whose copy on it is in that state"`
 }
 
@@ -47,6 +48,8 @@ func (in *FileListing) read(v catalog.View, prefix string, after catalog.FileNam
 	switch in.State {
 	case "lost":
 		return v.Lost(after, n)
+	case "hidden":
+		return catalogfiles.NewView(v.Reader).Hidden(after, n)
 	case "disputed":
 		return v.Disputed(after, n)
 	}
@@ -59,11 +62,11 @@ func (in *FileListing) matches(f *catalog.File, prefix string, complete func() (
 		in.Job != 0 && f.Job != in.Job {
 		return false, nil
 	}
-	there := f.Removed == 0 && f.Lost == 0
+	there := f.RemovedAt() == 0 && f.Lost == 0
 	test := func(c *catalog.Copy) bool { return !c.Surplus }
 	switch in.State {
 	case "removed":
-		there, test = f.Removed != 0, func(*catalog.Copy) bool { return true }
+		there, test = f.RemovedAt() != 0, func(*catalog.Copy) bool { return true }
 	case "lost":
 		there = f.Lost != 0
 	case "owed":
@@ -74,8 +77,10 @@ func (in *FileListing) matches(f *catalog.File, prefix string, complete func() (
 		test = func(c *catalog.Copy) bool { return !c.Surplus && c.Checksum == catalog.ChecksumCorrupt }
 	case "missing":
 		test = func(c *catalog.Copy) bool { return !c.Surplus && c.FileList == catalog.FileListMissing }
+	case "hidden":
+		there = f.Hidden != 0
 	case "":
-		there = true
+		there = f.Hidden == 0
 	}
 	ofCopies := slices.Contains([]string{"owed", "disputed", "corrupt", "missing"}, in.State)
 	if !there || (ofCopies || in.Replica != "") && !slices.ContainsFunc(f.Copies, func(c catalog.Copy) bool {

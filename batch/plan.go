@@ -165,8 +165,8 @@ func (p *plan) each(s catalog.Shard, take func(chosen)) error {
 func (p *plan) choose(f catalog.File) chosen {
 	c := chosen{file: f}
 	switch {
-	case f.Removed != 0:
-		c.reason = "the file was removed at " + f.Removed.Std().UTC().Format(time.RFC3339)
+	case f.RemovedAt() != 0:
+		c.reason = "the file was removed at " + f.RemovedAt().Std().UTC().Format(time.RFC3339)
 	case f.Lost != 0:
 		c.reason = "the file is declared lost: " + f.LostWhy
 	case f.Added > p.b.Begun:

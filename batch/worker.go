@@ -169,7 +169,7 @@ func (w *worker) file(ctx context.Context, p *Program, env *Env, name catalog.Fi
 		return fail(faultCopy, err)
 	case !selects.Selects(&env.File):
 		return fail(faultProgram, errors.New("the file is not one of those that the batch processes"))
-	case env.File.Removed != 0:
+	case env.File.RemovedAt() != 0:
 		return fail(faultCopy, errors.New("the file was removed"))
 	}
 	fault, err := w.process(ctx, p, env, out)

@@ -29,7 +29,7 @@ func (r *server) OpenCopy(ctx context.Context, name catalog.FileName, node catal
 func (r *server) openRange(ctx context.Context, name catalog.FileName, only catalog.NodeID, offset,
 	length int64) (*Reading, error) {
 	f, err := r.entry(name)
-	if errors.Is(err, catalog.ErrNotFound) || err == nil && f.Removed != 0 {
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && f.RemovedAt() != 0 {
 		return nil, fmt.Errorf("open %s: %w", name, ErrUnknown)
 	}
 	if err != nil {

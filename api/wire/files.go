@@ -117,6 +117,8 @@ type File struct {
 	Released   bool      `json:"released" doc:"the source may have deleted its bytes"`
 	Complete   bool      `json:"complete" doc:"every replica has a verified copy"`
 	Removed    time.Time `json:"removed,omitzero"`
+	RemovedBy  string    `json:"removedBy,omitempty" doc:"who removed it: an actor, as in the trail; absent for files that were removed below level 5"`
+	Until      time.Time `json:"until,omitzero" doc:"of a removed file that can be restored: when the release of its bytes begins"`
 	Reason     string    `json:"reason,omitempty" doc:"of the removal"`
 	Lost       time.Time `json:"lost,omitzero" doc:"when the file was declared lost"`
 	LostWhy    string    `json:"lostWhy,omitempty" doc:"why"`
@@ -176,7 +178,29 @@ type FileCopy struct {
 	Copy
 }
 
-// FileRemoval makes a file's entry a tombstone.
+// FileRestoration makes a removed file one like any other again.
+type FileRestoration struct {
+	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"the file's SHA-256; the file is restored only if it matches"`
+	Reason string `json:"reason" minLength:"1" maxLength:"500"`
+}
+
+// RemovalRule says for how long a removed file can be restored.
+type RemovalRule struct {
+	Days    int       `json:"days" doc:"0: removed files cannot be restored"`
+	Version uint64    `json:"version" doc:"grows by one with each change; 0 as long as nobody has changed it"`
+	By      string    `json:"by,omitempty"`
+	ByName  string    `json:"byName,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+}
+
+// RemovalRuleRequest changes it for files that are removed from then on.
+type RemovalRuleRequest struct {
+	Days    int    `json:"days" minimum:"0" maximum:"3650"`
+	Version uint64 `json:"version" doc:"of the rule that was looked at; refused when it is another now"`
+	Reason  string `json:"reason" minLength:"1" maxLength:"500"`
+}
+
+// FileRemoval hides a file, whose bytes are released some days later.
 type FileRemoval struct {
 	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"the file's SHA-256; the file is removed only if it matches"`
 	Reason string `json:"reason" minLength:"1" maxLength:"500"`

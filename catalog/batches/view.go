@@ -81,7 +81,7 @@ func (x *Selector) Matches(name files.FileName) bool {
 // that was removed since is; so is one that is declared lost.
 func (x *Selector) Selects(f *files.File) bool {
 	s := &x.b.Selection
-	if f.Added > x.b.Begun || f.Removed != 0 && f.Removed <= x.b.Begun || !x.Matches(f.Name) ||
+	if f.Added > x.b.Begun || f.RemovedAt() != 0 && f.RemovedAt() <= x.b.Begun || !x.Matches(f.Name) ||
 		len(s.Collections) > 0 && !slices.Contains(s.Collections, f.Collection) || s.Job != 0 && f.Job != s.Job {
 		return false
 	}

@@ -16,6 +16,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 	"holdfast/internal/disk"
 	"holdfast/node/wire"
 	"holdfast/replica"
@@ -42,6 +43,9 @@ func (a Files) Put(ctx context.Context, put api.PutRequest) (catalog.File, error
 	}
 	as := catalog.Addition{Name: put.Name, Collection: put.Collection, Source: a.Self,
 		Size: put.Size, SHA256: put.SHA256}
+	if as.By, err = a.namedAs(put.Actor); err != nil {
+		return catalog.File{}, err
+	}
 	as, err = a.Own.Replica.Put(ctx, path, as, replica.Owned)
 	switch {
 	case errors.Is(err, replica.ErrPending):
@@ -54,6 +58,22 @@ func (a Files) Put(ctx context.Context, put api.PutRequest) (catalog.File, error
 	var file catalog.File
 	err = a.Catalog.View(func(v catalog.View) (err error) { file, err = v.File(as.Name); return err })
 	return file, notHeard(as.Name, err)
+}
+
+// namedAs returns the actor as who puts a file, for the trail: no node, and nobody in a cluster that does not know of it
+// yet.
+func (a Files) namedAs(actor string) (by string, err error) {
+	if kind, _ := catalog.ParseActor(actor); kind == "" {
+		return "", nil
+	}
+	err = a.Catalog.View(func(v catalog.View) error {
+		c, err := v.Cluster()
+		if c.Level >= files.LevelOfHidden {
+			by = actor
+		}
+		return err
+	})
+	return by, err
 }
 
 // notHeard is the answer for a file that entered the archive though this node's own state does not show it yet, as
@@ -133,7 +153,7 @@ func (a Files) OpenCopy(ctx context.Context, name catalog.FileName, from catalog
 			return err
 		}
 		c := f.Copy(from)
-		if c == nil || c.Surplus || f.Removed != 0 {
+		if c == nil || c.Surplus || f.RemovedAt() != 0 {
 			return fmt.Errorf("%w: replica %s is not to have file %s", api.ErrNotFound, from, name)
 		}
 		r, err := v.Replica(from)

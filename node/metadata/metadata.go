@@ -105,7 +105,7 @@ func (a Agreed) Lost(id uint64) (attempts []int, err error) {
 			if err != nil {
 				return err
 			}
-			if f.Removed != 0 || f.Lost != 0 {
+			if f.RemovedAt() != 0 || f.Lost != 0 {
 				attempts = append(attempts, n)
 			}
 		}
@@ -130,7 +130,7 @@ func kept(v catalog.View, name catalog.FileName) (bool, error) {
 	if errors.Is(err, catalog.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && f.Removed == 0 && f.Lost == 0, err
+	return err == nil && f.RemovedAt() == 0 && f.Lost == 0, err
 }
 
 // Edition is that of a jobset.Source: the attempts whose metadata files are in the archive.

@@ -115,7 +115,7 @@ func (e *Ended) archived(job *catalog.Job, name catalog.FileName) error {
 	if HasEnded(job) {
 		err := e.cfg.Agreement.View(func(v catalog.View) error {
 			f, err := v.File(name)
-			there = err == nil && f.Removed == 0 && f.Lost == 0
+			there = err == nil && f.RemovedAt() == 0 && f.Lost == 0
 			if errors.Is(err, catalog.ErrNotFound) {
 				err = nil
 			}

@@ -154,7 +154,7 @@ func (e earlierJobs) capture(d dedup.Document, found bool, err error) (*chain.Ca
 func (cfg *Config) kept(file string) bool {
 	err := cfg.Agreement.View(func(v catalog.View) error {
 		f, err := v.File(catalog.FileName(file))
-		if err == nil && (f.Removed != 0 || f.Lost != 0) {
+		if err == nil && (f.RemovedAt() != 0 || f.Lost != 0) {
 			err = catalog.ErrNotFound
 		}
 		return err

@@ -50,9 +50,10 @@ type Config struct {
 
 // Steward carries out the leader's duties.
 type Steward struct {
-	cfg   Config
-	clock clockDuty
-	told  map[duty.Undecided]bool // disputed copies that were logged as undecided
+	cfg    Config
+	clock  clockDuty
+	steady steadiness
+	told   map[duty.Undecided]bool // disputed copies that were logged as undecided
 
 	judged time.Time // until when they are not looked at again
 }
@@ -77,7 +78,7 @@ func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 		news := s.cfg.News()
 		switch {
 		case !s.cfg.Agreement.IsLeader():
-			since, s.clock = time.Time{}, clockDuty{}
+			since, s.clock, s.steady = time.Time{}, clockDuty{}, steadiness{}
 		case since.IsZero():
 			since = time.Now()
 			s.cfg.Log.Info("this node leads")
@@ -105,7 +106,7 @@ func (s *Steward) leaderRound(ctx context.Context, since time.Time) error {
 	release := func(ctx context.Context) error { return s.releaseBatches(ctx, since) }
 	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, s.drawLots, lose, release, s.partJobs,
 		s.dropJobs,
-		s.keepHistory, s.dropStatistics)
+		s.keepHistory, s.dropStatistics, s.expireFiles)
 }
 
 // inTurn does each duty, whether or not those before it could be done.

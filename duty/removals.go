@@ -1,0 +1,13 @@
+package duty
+
+import (
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/catalog/files"
+)
+
+// RemovalsDue lists at most n removed files whose time to be restored is over at now.
+func RemovalsDue(view catalog.View, now time.Time, n int) ([]catalog.FileName, error) {
+	return files.NewView(view.Reader).Expired(catalog.At(now), n)
+}
