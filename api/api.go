@@ -127,6 +127,7 @@ type AuditOrder struct {
 	Shard   *catalog.Shard
 	Prefix  catalog.FileName
 	Files   []catalog.FileName
+	Reason  string // for the trail; may be empty
 }
 
 // Audits checks copies, each node its own.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,6 +106,11 @@ func (s approvals) settle(ctx context.Context, kind catalog.Kind, id uint64,
 	if err := d.Sum.UnmarshalText([]byte(in.Sum)); err != nil {
 		return wire.Approval{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "sum: "+err.Error())
 	}
+	if kind == agreed.Grant {
+		if err := s.stillSole(ctx, id); err != nil {
+			return wire.Approval{}, err
+		}
+	}
 	if err := s.decide(ctx, kind, d, nil); err != nil {
 		return wire.Approval{}, err
 	}
@@ -155,6 +161,10 @@ func effectsOfProposal(p *agreed.Proposal, parameters map[string]any) []string {
 	file := fmt.Sprintf("file %s of %d bytes, SHA-256 %s", p.Subject, p.Bytes, p.SHA256)
 	switch p.Class {
 	case agreed.FileRemove:
+		if p.Days > 0 {
+			return []string{file + ", is removed: nobody is given it any more", fmt.Sprintf("it can be restored for %d "+
+				"days; then its copies are deleted", p.Days), "its name stays and cannot be used again"}
+		}
 		return []string{file + ", is removed for ever", "its name stays as a tombstone and cannot be used again"}
 	case agreed.FileLost:
 		return []string{file + ", is declared lost: nobody owes copies of it any more"}
@@ -170,7 +180,8 @@ func effectsOfProposal(p *agreed.Proposal, parameters map[string]any) []string {
 	case agreed.NodeLost:
 		return []string{fmt.Sprintf("node %s is removed, and what lies on it counts as lost", p.Subject),
 			fmt.Sprintf("its %d shards go to other nodes of replica %s, which had %d files of %d bytes in all",
-				p.Shards, p.Replica, p.Files, p.Bytes), "files of which it has the only good copy are lost"}
+				p.Shards, p.Replica, p.Files, p.Bytes),
+			fmt.Sprintf("%v files have no good copy elsewhere: they are lost", cmp.Or(parameters["sole"], any(0)))}
 	case agreed.ReplicaRemove:
 		return []string{fmt.Sprintf("replica %s is removed, and its %d files of %d bytes are not to be held there",
 			p.Subject, p.Files, p.Bytes)}

@@ -89,7 +89,8 @@ func (s audits) routes(api huma.API) {
 		status:  http.StatusCreated},
 		func(ctx context.Context, in *start) (wire.Audit, error) {
 			order := AuditOrder{Replica: catalog.ReplicaName(in.Body.Replica), Kind: in.Body.Kind,
-				Prefix: catalog.FileName(in.Body.Prefix), Files: kindOf[catalog.FileName](in.Body.Files)}
+				Prefix: catalog.FileName(in.Body.Prefix), Files: kindOf[catalog.FileName](in.Body.Files),
+				Reason: in.Body.Reason}
 			if in.Body.Shard != "" {
 				shard, err := catalog.ParseShard(in.Body.Shard)
 				if err != nil {

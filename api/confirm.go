@@ -42,7 +42,7 @@ func confirmed(given, act, subject, which string, effects []string) error {
 }
 
 // effectsOfRemoval says what removing a node does to the cluster as this node sees it now.
-func effectsOfRemoval(st wire.Status, node wire.Node, lost bool) []string {
+func effectsOfRemoval(st wire.Status, node wire.Node, asked wire.Removal) []string {
 	effects := []string{fmt.Sprintf("node %s is no member any more: the others refuse its key, and it stops",
 		node.Name)}
 	if node.ID == st.Node.ID {
@@ -56,10 +56,10 @@ func effectsOfRemoval(st wire.Status, node wire.Node, lost bool) []string {
 		effects = append(effects, fmt.Sprintf("replica %s has no node any more: nothing keeps its copies",
 			node.Replica))
 	}
-	if lost {
+	if asked.Lost {
 		effects = append(effects, fmt.Sprintf("what lies on it counts as lost; its %d shards go to other nodes of "+
 			"replica %s, which copy every file again", node.Shards, node.Replica),
-			"files of which it has the only good copy are lost")
+			fmt.Sprintf("%d files have no good copy elsewhere: they are lost", asked.Files))
 	}
 	return append(effects, effectOnQuorum(st.Nodes, node))
 }
@@ -83,8 +83,14 @@ func effectOnQuorum(nodes []wire.Node, gone wire.Node) string {
 		voters, reached)
 }
 
-// effectsOfFileRemoval says what removing a file does.
-func effectsOfFileRemoval(f catalog.File) []string {
+// effectsOfFileRemoval says what removing a file does, that can be restored for some days.
+func effectsOfFileRemoval(f catalog.File, days int) []string {
+	if days > 0 {
+		return []string{fmt.Sprintf("file %s of %d bytes, SHA-256 %s, in collection %s is removed: nobody is given it "+
+			"any more", f.Name, f.Size, f.SHA256, f.Collection),
+			fmt.Sprintf("it can be restored for %d days; then its %d copies are deleted", days, len(f.Copies)),
+			"its name stays and cannot be used again"}
+	}
 	good := 0
 	for _, c := range f.Copies {
 		if c.Good() {

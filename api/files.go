@@ -12,6 +12,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	agreed "holdfast/catalog/files"
 )
 
 func (s files) routes(api huma.API) {
@@ -20,6 +21,7 @@ func (s files) routes(api huma.API) {
 	s.lossRoutes(api)
 	s.strayRoutes(api)
 	s.copyRoutes(api)
+	s.restoreRoutes(api)
 }
 
 // verification is the input of file-verify.
@@ -62,7 +64,7 @@ func (s files) entryRoutes(api huma.API) {
 	}
 	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove",
 		id: "file-remove", tag: "files", adjust: twice,
-		summary: "Remove a file for ever; its entry stays as a tombstone", status: http.StatusNoContent},
+		summary: "Remove a file: nobody is given it any more, and its copies are deleted when it can no longer be restored", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest
 			if err := digest.UnmarshalText([]byte(in.Body.SHA256)); err != nil {
@@ -70,17 +72,20 @@ func (s files) entryRoutes(api huma.API) {
 			}
 			var f catalog.File
 			var version uint64
+			var days int
 			err := s.look(in.Name, func(v catalog.View, found catalog.File) (err error) {
 				f = found
-				version, err = catalog.EntryMark(v, found)
+				if version, err = catalog.EntryMark(v, found); err == nil {
+					days, err = agreed.RemovalDaysIn(v.Reader)
+				}
 				return err
 			})
 			if err != nil {
 				return nil, err
 			}
-			if f.Removed == 0 && f.SHA256 == digest {
+			if f.RemovedAt() == 0 && f.SHA256 == digest {
 				if err := confirmed(in.Body.Confirm, "remove file", in.Name, f.SHA256.String(),
-					effectsOfFileRemoval(f)); err != nil {
+					effectsOfFileRemoval(f, days)); err != nil {
 					return nil, err
 				}
 			}

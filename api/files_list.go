@@ -7,7 +7,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
-	catalogfiles "holdfast/catalog/files"
+	agreed "holdfast/catalog/files"
 )
 
 // FileListing is the input of a list of files.
@@ -49,7 +49,7 @@ func (in *FileListing) read(v catalog.View, prefix string, after catalog.FileNam
 	case "lost":
 		return v.Lost(after, n)
 	case "hidden":
-		return catalogfiles.NewView(v.Reader).Hidden(after, n)
+		return agreed.NewView(v.Reader).Hidden(after, n)
 	case "disputed":
 		return v.Disputed(after, n)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	agreed "holdfast/catalog/files"
 )
 
 func (s cluster) nodeRoutes(api huma.API) {
@@ -56,11 +57,17 @@ func (s cluster) nodeRoutes(api huma.API) {
 				return nil, err
 			}
 			id := catalog.NodeID(node.ID)
+			var sole int64
 			var standing catalog.Digest // before the effects are looked at: what changes from here on is refused
 			err = s.Catalog.View(func(v catalog.View) (err error) {
-				standing,
-					err = catalog.Standing(v, id)
-				return err
+				if standing, err = catalog.Standing(v, id); err != nil {
+					return err
+				}
+				if c, err := v.Cluster(); err != nil || c.Level < agreed.LevelOfHidden {
+					return err
+				}
+				sole = in.Body.Files
+				return nil
 			})
 			if err != nil {
 				return nil, err
@@ -77,12 +84,26 @@ func (s cluster) nodeRoutes(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			effects := append(effectsOfRemoval(st, node, in.Body.Lost), known...)
+			if err := s.knowsSole(ctx, id, &in.Body); err != nil {
+				return nil, err
+			}
+			effects := append(effectsOfRemoval(st, node, in.Body), known...)
 			if err := confirmed(in.Body.Confirm, "remove node", node.Name, which, effects); err != nil {
 				return nil, err
 			}
 			return nil, s.propose(ctx, catalog.RemoveMember,
-				catalog.MemberRemoval{ID: id, Lost: in.Body.Lost, Reason: in.Body.Reason, Standing: standing}, nil)
+				catalog.MemberRemoval{ID: id, Lost: in.Body.Lost, Reason: in.Body.Reason, Standing: standing,
+					Sole: sole}, nil)
+		})
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/nodes/{name}/sole-files",
+		id: "node-sole-files", tag: "nodes",
+		summary: "List the files of which no other node has good bytes, and count them: they are lost if the node is"},
+		func(ctx context.Context, in *soleListing) (wire.Page[wire.File], error) {
+			node, err := s.node(ctx, in.Name)
+			if err != nil {
+				return wire.Page[wire.File]{}, err
+			}
+			return s.soleFiles(ctx, catalog.NodeID(node.ID), in)
 		})
 }
 

@@ -42,6 +42,16 @@ type MemberRemoval struct {
 	Reason string `json:"reason,omitempty"`
 
 	Standing Digest `json:"standing,omitzero"` // the mark that Standing gave when it was looked at; since level 3
+	Sole     int64  `json:"sole,omitempty"`    // how many files have no good copy elsewhere, as was shown; since level 5
+}
+
+// memberRemovalUncounted is MemberRemoval as it was before it said how many files are lost by it.
+type memberRemovalUncounted struct {
+	ID     NodeID `json:"id"`
+	Lost   bool   `json:"lost,omitempty"`
+	Reason string `json:"reason,omitempty"`
+
+	Standing Digest `json:"standing,omitzero"`
 }
 
 // ReplicaRemoval takes out a replica that has no nodes and no verified copies: its owed copies are dropped in a Fill.

@@ -49,6 +49,10 @@ func removeMember(s *agree.State, b *MemberRemoval) (any, error) {
 			return nil, err
 		}
 	}
+	if b.Lost && s.Cluster.Level >= files.LevelOfHidden {
+		return nil, s.Event(RemoveMember, string(m.ID), "name=%s lost=true files=%d reason=%s", m.Name, b.Sole,
+			agree.ClipReason(b.Reason))
+	}
 	return nil, s.Event(RemoveMember, string(m.ID), "name=%s lost=%t reason=%s", m.Name, b.Lost,
 		agree.ClipReason(b.Reason))
 }

@@ -41,7 +41,7 @@ var ofCluster = []agree.Rule{
 	{Kind: SetReplica, Level: 1, Do: agree.With(setReplica)},
 	{Kind: RemoveReplica, Level: 2, Do: agree.With(removeReplica)},
 	{Kind: RemoveMember, Level: 1, Do: agree.Widened[memberRemovalUnmarked](cluster.LevelOfMarks,
-		agree.With(removeMember))},
+		agree.Widened[memberRemovalUncounted](files.LevelOfHidden, agree.With(removeMember)))},
 }
 
 // asked says which act a command is when a person or a program asks for it, for May. A command that is not listed is

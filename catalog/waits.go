@@ -162,7 +162,7 @@ func aboutFile(r agree.Reader, name FileName, sum Digest, version uint64) (appro
 		Mark: fmt.Sprintf("%d %s", f.Version, f.SHA256)}, nil
 }
 
-// aboutRemoval is aboutFile with, in its mark, for how long the file could be restored: a second person who was told
+// aboutRemoval is aboutFile with for how many days the file could be restored: a second person who was told
 // that it can be restored does not grant that its bytes go at once.
 func aboutRemoval(r agree.Reader, b *FileRemoval) (approvals.Act, error) {
 	act, err := aboutFile(r, b.Name, b.SHA256, b.Version)
@@ -176,8 +176,7 @@ func aboutRemoval(r agree.Reader, b *FileRemoval) (approvals.Act, error) {
 	if f.Hidden != 0 {
 		return act, agree.Refuse(agree.Conflict, "%s", f.Gone())
 	}
-	days, err := files.RemovalDaysIn(r)
-	act.Mark += fmt.Sprintf(" days=%d", days)
+	act.Days, err = files.RemovalDaysIn(r)
 	return act, err
 }
 

@@ -27,6 +27,7 @@ type auditRunCmd struct {
 	Replica string   `placeholder:"NAME" help:"Audit only this replica."`
 	Shard   string   `placeholder:"SHARD" help:"Audit only this shard: three hexadecimal digits, as file show prints them."`
 	Prefix  string   `help:"Audit only files whose names begin with this."`
+	Reason  string   `help:"Reason, written into the audit trail."`
 	Wait    bool     `help:"Wait until the audit has ended."`
 }
 
@@ -60,7 +61,8 @@ func (c auditRunCmd) Run(a *app) error {
 // request is what is asked of the API. A program of an earlier version knows neither kinds nor parts, and is not told
 // of what is the default.
 func (c auditRunCmd) request() wire.AuditRequest {
-	in := wire.AuditRequest{Replica: c.Replica, Shard: c.Shard, Prefix: c.Prefix, Files: c.Files}
+	in := wire.AuditRequest{Replica: c.Replica, Shard: c.Shard, Prefix: c.Prefix, Files: c.Files,
+		Reason: c.Reason}
 	if c.Kind != "checksum" {
 		in.Kind = c.Kind
 	}

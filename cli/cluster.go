@@ -204,7 +204,10 @@ func (c nodeWeightCmd) Run(a *app) error {
 type nodeRemoveCmd struct {
 	Name   string `arg:"" help:"The node's name, its id, or the beginning of its id."`
 	Lost   bool   `help:"The node's bytes are gone for good: remove it without waiting for its shards to move."`
-	Reason string `required:"" help:"Reason, written into the audit trail."`
+	Files  int64  `placeholder:"N" help:"With --lost: how many files have no good copy on another node, as --list prints them. The node is removed only if that is the number now."`
+	List   bool   `help:"Remove nothing. List the files that have no good copy on another node, and are lost if the node is."`
+	Limit  int    `default:"0" help:"With --list: show at most this many; 0 shows all."`
+	Reason string `help:"Reason, written into the audit trail."`
 	Yes    bool   `help:"Remove without asking. Otherwise the command says what would happen, and asks at a terminal."`
 }
 
@@ -215,10 +218,19 @@ func (nodeRemoveCmd) Help() string {
 }
 
 func (c nodeRemoveCmd) Run(a *app) error {
+	if c.List {
+		return c.list(a)
+	}
+	if c.Reason == "" {
+		return usage("missing flags: --reason=STRING")
+	}
+	if c.Files != 0 && !c.Lost {
+		return usage("--files is for --lost: a drained node has no files")
+	}
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if err := a.confirmed(c.Yes, func(confirm string) error {
 			return a.removeNode(ctx, archive, c.Name,
-				wire.Removal{Lost: c.Lost, Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
+				wire.Removal{Lost: c.Lost, Files: c.Files, Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
 		}); err != nil {
 			return err
 		}

@@ -33,7 +33,9 @@ type fileCmd struct {
 	Strays      fileStraysCmd      `cmd:"" help:"List bytes on the nodes' disks that are not counted as a copy of any file."`
 	Adopt       fileAdoptCmd       `cmd:"" help:"Take bytes on the nodes' disks into the archive that are not counted as a copy of any file."`
 	Lost        fileLostCmd        `cmd:"" help:"Declare a file lost: no node has its bytes any more."`
-	Remove      fileRemoveCmd      `cmd:"" help:"Remove a file for ever. Its name stays as a tombstone and cannot be used again."`
+	Remove      fileRemoveCmd      `cmd:"" help:"Remove a file. It can be restored for some days; then its copies are deleted. Its name cannot be used again."`
+	Restore     fileRestoreCmd     `cmd:"" help:"Restore a removed file, as long as its copies are kept."`
+	RemovalDays fileRemovalDaysCmd `cmd:"" name:"removal-days" help:"Show or change for how many days a removed file can be restored."`
 }
 
 func fileTable(a *app, files []wire.File) error {
@@ -56,6 +58,8 @@ func stateOf(f wire.File) string {
 	switch {
 	case !f.Lost.IsZero():
 		return "lost"
+	case !f.Until.IsZero():
+		return "removed, kept until " + when(f.Until)
 	case !f.Removed.IsZero():
 		return "removed"
 	case f.Complete:
@@ -169,12 +173,19 @@ type fileListCmd struct {
 	Prefix     string `arg:"" optional:"" help:"List only files whose names begin with this."`
 	Collection string `placeholder:"NAME" help:"List only files of this collection."`
 	Job        uint64 `placeholder:"N" help:"List only files that this job made."`
-	State      string `enum:",complete,incomplete,owed,disputed,corrupt,missing,lost,removed" default:"" help:"List only files in this state: complete, incomplete, lost or removed; or owed, disputed, corrupt or missing, as a copy of theirs is."`
+	State      string `enum:",complete,incomplete,owed,disputed,corrupt,missing,lost,removed,hidden" default:"" help:"List only files in this state: complete, incomplete, lost or removed; or owed, disputed, corrupt or missing, as a copy of theirs is."`
+	Removed    bool   `help:"List only files that are removed and can be restored, with the time until when: the same as --state hidden."`
 	Replica    string `placeholder:"NAME" help:"List only files that this replica is to have a copy of; with a state of copies, those whose copy there is so."`
 	Limit      int    `default:"0" help:"Show at most this many; 0 shows all."`
 }
 
 func (c fileListCmd) Run(a *app) error {
+	if c.Removed && c.State != "" {
+		return usage("--removed is --state hidden: give one of them")
+	}
+	if c.Removed {
+		c.State = "hidden"
+	}
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		files, err := collect(most(c.Limit, archive.Files().Search(ctx, client.FileQuery{Prefix: c.Prefix,
 			Collection: c.Collection, Job: c.Job, State: c.State, Replica: c.Replica})))
@@ -216,6 +227,12 @@ func showFile(a *app, f wire.File, names map[string]string) error {
 	}
 	if f.Reason != "" {
 		rows = append(rows, table.Row{"removed", when(f.Removed) + ": " + f.Reason})
+	}
+	if f.RemovedBy != "" {
+		rows = append(rows, table.Row{"removed by", named(names, f.RemovedBy)})
+	}
+	if !f.Until.IsZero() {
+		rows = append(rows, table.Row{"can be restored until", when(f.Until)})
 	}
 	if err := a.table(nil, rows); err != nil {
 		return err

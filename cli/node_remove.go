@@ -38,3 +38,14 @@ func (a *app) removeNode(ctx context.Context, archive *client.Client, name strin
 		}
 	}
 }
+
+// list prints the files that are lost if the node is.
+func (c nodeRemoveCmd) list(a *app) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		files, err := collect(most(c.Limit, archive.Nodes().SoleFiles(ctx, c.Name)))
+		if err != nil {
+			return err
+		}
+		return fileTable(a, files)
+	})
+}

@@ -33,6 +33,11 @@ func (n Nodes) Remove(ctx context.Context, name string, removal wire.Removal) er
 	return n.c.call(ctx, http.MethodPost, removal, nil, nil, "nodes", name, "remove")
 }
 
+// SoleFiles yields the files of which no other node has good bytes: they are lost if the node is.
+func (n Nodes) SoleFiles(ctx context.Context, name string) iter.Seq2[wire.File, error] {
+	return all[wire.File](ctx, n.c, nil, "nodes", name, "sole-files")
+}
+
 // LogQuery says which lines of a node's log are asked for; what is empty counts for nothing.
 type LogQuery struct {
 	Level string    // debug, info, warn or error: lines of this level and above

@@ -23,7 +23,7 @@ type FileQuery struct {
 	Prefix     string // of the name
 	Collection string
 	Job        uint64 // that made it
-	State      string // complete, incomplete, owed, disputed, corrupt, missing, lost or removed
+	State      string // complete, incomplete, owed, disputed, corrupt, missing, lost, removed or hidden
 	Replica    string // that is to have a copy; with a state of copies, whose copy is so
 }
 
@@ -65,9 +65,24 @@ func (f Files) Verify(ctx context.Context, name string, replicas ...string) ([]w
 	return page.Items, err
 }
 
-// Remove makes a file's entry a tombstone.
+// Remove hides a file, whose bytes are released some days later.
 func (f Files) Remove(ctx context.Context, name string, removal wire.FileRemoval) error {
 	return f.c.call(ctx, http.MethodPost, removal, nil, nil, "files", name, "remove")
+}
+
+// Restore makes a removed file one like any other again, unless the release of its bytes has begun.
+func (f Files) Restore(ctx context.Context, name string, in wire.FileRestoration) (wire.File, error) {
+	return post[wire.File](ctx, f.c, in, "files", name, "restore")
+}
+
+// RemovalRule shows for how many days a removed file can be restored.
+func (f Files) RemovalRule(ctx context.Context) (wire.RemovalRule, error) {
+	return get[wire.RemovalRule](ctx, f.c, "removal-rule")
+}
+
+// SetRemovalRule changes that for files that are removed from now on.
+func (f Files) SetRemovalRule(ctx context.Context, in wire.RemovalRuleRequest) (wire.RemovalRule, error) {
+	return send[wire.RemovalRule](ctx, f.c, http.MethodPut, in, "removal-rule")
 }
 
 // Replace sets a replica's copy aside that was found to have other bytes, and has it made again from a good one.

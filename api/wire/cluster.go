@@ -94,6 +94,7 @@ type NodeChange struct {
 // Removal takes a node out of the cluster.
 type Removal struct {
 	Lost   bool   `json:"lost,omitempty" doc:"the node's bytes are gone for good: remove it without waiting for its shards to move"`
+	Files  int64  `json:"files,omitempty" minimum:"0" doc:"with lost: how many files have no good copy but on this node, as /api/v1/nodes/{name}/sole-files counts them; refused when the number is another one now"`
 	Reason string `json:"reason" minLength:"1" maxLength:"500"`
 	Confirmation
 }

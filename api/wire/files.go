@@ -331,6 +331,7 @@ type AuditRequest struct {
 	Shard   string   `json:"shard,omitempty" pattern:"^[0-9a-f]{3}$" doc:"only copies of this shard"`
 	Prefix  string   `json:"prefix,omitempty" maxLength:"255" doc:"only copies of files whose names begin with this"`
 	Files   []string `json:"files,omitempty" maxItems:"1000" doc:"only copies of these files"`
+	Reason  string   `json:"reason,omitempty" maxLength:"500" doc:"for the audit trail"`
 }
 
 // AuditNode is one node's part of an audit.

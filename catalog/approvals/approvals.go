@@ -73,6 +73,7 @@ type Act struct {
 	Files   int64        `json:"files,omitempty"`   // that it is about; of a lost node: that its replica has
 	Bytes   int64        `json:"bytes,omitempty"`   //
 	Shards  int          `json:"shards,omitempty"`  // of a lost node
+	Days    int          `json:"days,omitempty"`    // for which a file that is removed can be restored
 	// Mark tells the state of what the act is about from any other. An act whose mark is another when it is granted is
 	// refused.
 	Mark string `json:"mark"`

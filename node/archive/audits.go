@@ -9,6 +9,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 	"holdfast/node/wire"
 	"holdfast/replica"
 )
@@ -48,6 +49,11 @@ func (a Audits) Start(ctx context.Context, order api.AuditOrder, actor string) (
 	for _, m := range members {
 		start.Nodes = append(start.Nodes, m.ID)
 	}
+	if len(members) > 0 {
+		if err := a.note(ctx, id, order, actor); err != nil {
+			return api.Audit{}, err
+		}
+	}
 	for _, part := range a.askAll(ctx, members, start) {
 		if part.err == nil {
 			begun++
@@ -64,6 +70,41 @@ func (a Audits) Start(ctx context.Context, order api.AuditOrder, actor string) (
 		return api.Audit{}, fmt.Errorf("%w: no node began the audit: %w", api.ErrUnavailable, err)
 	}
 	return a.Show(ctx, id)
+}
+
+// note writes into the trail who has the audit begin, of what and why. None begins that is not there: without a quorum
+// its findings could not be decided on either.
+func (a Audits) note(ctx context.Context, id string, order api.AuditOrder, actor string) error {
+	var level int
+	err := a.Catalog.View(func(v catalog.View) error {
+		c, err := v.Cluster()
+		level = c.Level
+		return err
+	})
+	if err != nil || level < files.LevelOfHidden {
+		return err
+	}
+	scope := "all files"
+	switch {
+	case order.Shard != nil:
+		scope = "shard " + order.Shard.String()
+	case order.Prefix != "":
+		scope = "files " + string(order.Prefix) + "*"
+	case len(order.Files) == 1:
+		scope = "file " + string(order.Files[0])
+	case len(order.Files) > 1:
+		scope = fmt.Sprintf("%d files, %s the first", len(order.Files), order.Files[0])
+	}
+	about := files.AuditNote{ID: id, Kind: cmp.Or(order.Kind, string(replica.AuditChecksum)), Replica: order.Replica,
+		Scope: scope, Reason: order.Reason}
+	result, err := a.Catalog.Propose(ctx, files.NoteAudit, about, actor)
+	if err == nil && result.Refusal != nil {
+		err = result.Refusal
+	}
+	if err != nil {
+		return fmt.Errorf("write the audit into the trail: %w", err)
+	}
+	return nil
 }
 
 // List returns the audits that the nodes know of, the newest first.

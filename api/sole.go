@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"holdfast/api/wire"
+	"holdfast/catalog"
+	waiting "holdfast/catalog/approvals"
+	agreed "holdfast/catalog/files"
+)
+
+// soleNamed is how many of the files that are lost with a node a refusal names.
+const soleNamed = 5
+
+// soleListing is the input of a list of the files that no other node has.
+type soleListing struct {
+	ByName
+	Paging
+}
+
+// soleFiles returns a page of the files of which no node but this one has good bytes. The first page says how many
+// there are in all.
+func (s *server) soleFiles(ctx context.Context, id catalog.NodeID, in *soleListing) (wire.Page[wire.File], error) {
+	page := wire.Page[wire.File]{Items: []wire.File{}}
+	after, err := openCursor(in.After, "n")
+	if err != nil {
+		return page, err
+	}
+	if err := s.Catalog.Linear(ctx); err != nil {
+		return page, err
+	}
+	err = s.Catalog.View(func(v catalog.View) error {
+		m, err := v.Member(id)
+		if err != nil {
+			return err
+		}
+		last := ""
+		err = agreed.NewView(v.Reader).Sole(&m, after, func(place string, f *catalog.File) (bool, error) {
+			if len(page.Items) == in.Limit {
+				page.Next = makeCursor("n", last)
+				return false, nil
+			}
+			shown, err := show(v, *f)
+			page.Items, last = append(page.Items, shown), place
+			return ctx.Err() == nil, err
+		})
+		if err == nil && after == "" {
+			var total int64
+			total, _, err = agreed.NewView(v.Reader).CountSole(&m)
+			page.Total = &total
+		}
+		return err
+	})
+	return page, errors.Join(err, ctx.Err())
+}
+
+// sole counts the files of which no node but this one has good bytes, and names the first.
+func (s *server) sole(ctx context.Context, id catalog.NodeID) (files, bytes int64, first []string, err error) {
+	if err := s.Catalog.Linear(ctx); err != nil {
+		return 0, 0, nil, err
+	}
+	err = s.Catalog.View(func(v catalog.View) error {
+		m, err := v.Member(id)
+		if err != nil {
+			return err
+		}
+		return agreed.NewView(v.Reader).Sole(&m, "", func(_ string, f *catalog.File) (bool, error) {
+			if files, bytes = files+1, bytes+f.Size; len(first) < soleNamed {
+				first = append(first, string(f.Name))
+			}
+			return ctx.Err() == nil, nil
+		})
+	})
+	return files, bytes, first, errors.Join(err, ctx.Err())
+}
+
+// knowsSole refuses to remove a lost node unless who asks knows how many files are lost with it.
+func (s *server) knowsSole(ctx context.Context, id catalog.NodeID, in *wire.Removal) error {
+	if !in.Lost {
+		return nil
+	}
+	files, bytes, first, err := s.sole(ctx, id)
+	if err != nil {
+		return err
+	}
+	if files == in.Files {
+		return nil
+	}
+	if files == 0 {
+		return problem(http.StatusConflict, wire.CodeConflict,
+			fmt.Sprintf("every file has a good copy elsewhere, and %d are said to have none: look again", in.Files))
+	}
+	names := strings.Join(first, ", ")
+	if files > int64(len(first)) {
+		names += ", …"
+	}
+	return problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf("%d files of %d bytes have no good copy "+
+		"elsewhere, and are lost if the node is (%s); the number that was given is %d. List them, and give the right "+
+		"number", files, bytes, names, in.Files))
+}
+
+// stillSole refuses to grant the removal of a lost node when another number of files is lost with it than was shown.
+func (s *server) stillSole(ctx context.Context, id uint64) error {
+	var removal *catalog.MemberRemoval
+	err := s.Catalog.View(func(v catalog.View) error {
+		p, err := catalog.ApprovalsIn(v).Proposal(id)
+		if err == nil && p.Class == waiting.NodeLost && p.State == waiting.Waiting {
+			removal = new(catalog.MemberRemoval)
+			err = json.Unmarshal(p.Body, removal)
+		}
+		return err
+	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil // the catalog says so
+	}
+	if err != nil || removal == nil {
+		return err
+	}
+	err = s.knowsSole(ctx, removal.ID, &wire.Removal{Lost: removal.Lost, Files: removal.Sole})
+	if errors.Is(err, catalog.ErrNotFound) { // of the node: the catalog says so
+		return nil
+	}
+	return err
+}
