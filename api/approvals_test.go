@@ -57,7 +57,7 @@ func TestAnActWaitsForASecondPerson(t *testing.T) {
 	}
 	p, err := berta.Approvals().Show(ctx, number)
 	if err != nil || p.State != "waiting" || p.Subject != "a.warc" || p.Files != 1 || p.Bytes != 3 || p.PersonName != "anna" || p.Reason != "broken seed" ||
-		p.Until.Sub(p.Made) != 48*time.Hour || !strings.Contains(strings.Join(p.Effects, " "), "removed for ever") || p.Parameters["sha256"] != p.SHA256 {
+		p.Until.Sub(p.Made) != 48*time.Hour || !strings.Contains(strings.Join(p.Effects, " "), "it can be restored for 30 days") || p.Parameters["sha256"] != p.SHA256 {
 		t.Errorf("%+v %v", p, err)
 	}
 	program := func(c *client.Client, role wire.Role, itself bool) *client.Client {

@@ -82,6 +82,9 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"file-verify":        {"/files/" + file + "/verify", "", "operator"}, // its copies are at two places
 		"file-replace":       {"/files/none/replace", `{"replica":"north","sha256":"` + strings.Repeat("1", 64) + `","reason":"x"}`, "admin"},
 		"file-remove":        {"/files/none/remove", `{"sha256":"` + strings.Repeat("0", 64) + `","reason":"x"}`, "admin"},
+		"file-restore":       {"/files/none/restore", `{"sha256":"` + strings.Repeat("0", 64) + `","reason":"x"}`, "admin"},
+		"removal-set-rule":   {"/removal-rule", `{"days":3,"version":99,"reason":"x"}`, "admin"}, "removal-rule": reads("/removal-rule"),
+		"node-sole-files":    reads("/nodes/north-1/sole-files"),
 		"file-lost":          {"/files/none/lost", `{"reason":"x"}`, "admin"},
 		"file-found":         {"/files/none/found", `{"reason":"x"}`, "admin"},
 		"grant-list":         reads("/grants"),

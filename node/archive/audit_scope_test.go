@@ -73,6 +73,7 @@ func scoped(t *testing.T) (*agreedIn, Audits) {
 	for _, name := range []catalog.FileName{one, two, gone} {
 		a.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: name, Collection: "web", Source: idOf("north-1"), Size: 7, SHA256: sha256.Sum256([]byte(name))}}})
 	}
+	a.must(files.SetRemovals, files.RemovalSetting{Days: 0, Reason: "test"})
 	a.must(catalog.RemoveFile, catalog.FileRemoval{Name: gone, SHA256: sha256.Sum256([]byte(gone)), Reason: "test", Version: version(a, gone)})
 	return a, Audits{Cluster: Cluster{Self: idOf("north-1"), Catalog: a, Log: slog.New(slog.DiscardHandler)}, Name: "north-1"}
 }

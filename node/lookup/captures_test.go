@@ -27,7 +27,7 @@ func TestAPartialAnswerIsOfWhoAnswers(t *testing.T) {
 	var lacking [catalog.Shards]bool
 	lacking[shard] = true
 	x.setLacking(lacking)
-	c := New(Config{Self: "self", Log: slog.New(slog.DiscardHandler), Carrier: nobody{}, Indexer: x, Doubts: NewDoubts()})
+	c := New(Config{Self: "self", Catalog: &onlyFiles{}, Log: slog.New(slog.DiscardHandler), Carrier: nobody{}, Indexer: x, Doubts: NewDoubts()})
 	cover := &coverage{}
 	cover.holders[shard] = []catalog.NodeID{"gone", "self"}
 	c.coverage.Store(cover)
