@@ -107,7 +107,7 @@ func (s approvals) settle(ctx context.Context, kind catalog.Kind, id uint64,
 		return wire.Approval{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "sum: "+err.Error())
 	}
 	if kind == agreed.Grant {
-		if err := s.stillSole(ctx, id); err != nil {
+		if err := (soles{s.server}).still(ctx, id); err != nil {
 			return wire.Approval{}, err
 		}
 	}
@@ -162,8 +162,9 @@ func effectsOfProposal(p *agreed.Proposal, parameters map[string]any) []string {
 	switch p.Class {
 	case agreed.FileRemove:
 		if p.Days > 0 {
-			return []string{file + ", is removed: nobody is given it any more", fmt.Sprintf("it can be restored for %d "+
-				"days; then its copies are deleted", p.Days), "its name stays and cannot be used again"}
+			return []string{file + ", is removed: nobody is given it any more",
+				fmt.Sprintf("it can be restored for %d days; then its copies are deleted", p.Days),
+				"its name stays and cannot be used again"}
 		}
 		return []string{file + ", is removed for ever", "its name stays as a tombstone and cannot be used again"}
 	case agreed.FileLost:

@@ -30,7 +30,8 @@ func fileOf(f catalog.File, verified func(catalog.ReplicaName) catalog.Time) wir
 		Collection: string(f.Collection),
 		Added:      std(f.Added), Job: f.Job, Attempt: f.Attempt, Source: string(f.Source), Released: f.Released,
 		Complete: f.Complete(),
-		Removed:  std(f.RemovedAt()), RemovedBy: f.RemovedBy, Until: std(f.Until), Reason: f.Reason, Lost: std(f.Lost), LostWhy: f.LostWhy, Version: f.Version,
+		Removed:  std(f.RemovedAt()), RemovedBy: f.RemovedBy, Until: std(f.Until), Reason: f.Reason,
+		Lost: std(f.Lost), LostWhy: f.LostWhy, Version: f.Version,
 		Copies: make([]wire.Copy, 0, len(f.Copies)),
 	}
 	for _, c := range f.Copies {

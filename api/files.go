@@ -64,7 +64,8 @@ func (s files) entryRoutes(api huma.API) {
 	}
 	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove",
 		id: "file-remove", tag: "files", adjust: twice,
-		summary: "Remove a file: nobody is given it any more, and its copies are deleted when it can no longer be restored", status: http.StatusNoContent},
+		summary: "Remove a file: nobody is given it any more. Its copies are deleted when it can no longer be restored",
+		status:  http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest
 			if err := digest.UnmarshalText([]byte(in.Body.SHA256)); err != nil {

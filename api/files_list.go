@@ -49,7 +49,7 @@ func (in *FileListing) read(v catalog.View, prefix string, after catalog.FileNam
 	case "lost":
 		return v.Lost(after, n)
 	case "hidden":
-		return agreed.NewView(v.Reader).Hidden(after, n)
+		return agreed.RemovalsIn(v.Reader).Hidden(after, n)
 	case "disputed":
 		return v.Disputed(after, n)
 	}

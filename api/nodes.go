@@ -84,7 +84,7 @@ func (s cluster) nodeRoutes(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			if err := s.knowsSole(ctx, id, &in.Body); err != nil {
+			if err := (soles{s.server}).known(ctx, id, &in.Body); err != nil {
 				return nil, err
 			}
 			effects := append(effectsOfRemoval(st, node, in.Body), known...)
@@ -103,7 +103,7 @@ func (s cluster) nodeRoutes(api huma.API) {
 			if err != nil {
 				return wire.Page[wire.File]{}, err
 			}
-			return s.soleFiles(ctx, catalog.NodeID(node.ID), in)
+			return (soles{s.server}).list(ctx, catalog.NodeID(node.ID), in)
 		})
 }
 

@@ -48,7 +48,7 @@ func (s files) restoreRoutes(api huma.API) {
 
 func (s files) removalRule() (out wire.RemovalRule, err error) {
 	err = s.Catalog.View(func(v catalog.View) error {
-		r, err := agreed.NewView(v.Reader).RemovalRule()
+		r, err := agreed.RemovalsIn(v.Reader).Rule()
 		if err != nil {
 			return err
 		}

@@ -17,15 +17,18 @@ import (
 // soleNamed is how many of the files that are lost with a node a refusal names.
 const soleNamed = 5
 
+// soles are the files that only one node has.
+type soles struct{ *server }
+
 // soleListing is the input of a list of the files that no other node has.
 type soleListing struct {
 	ByName
 	Paging
 }
 
-// soleFiles returns a page of the files of which no node but this one has good bytes. The first page says how many
+// list returns a page of the files of which no node but this one has good bytes. The first page says how many
 // there are in all.
-func (s *server) soleFiles(ctx context.Context, id catalog.NodeID, in *soleListing) (wire.Page[wire.File], error) {
+func (s soles) list(ctx context.Context, id catalog.NodeID, in *soleListing) (wire.Page[wire.File], error) {
 	page := wire.Page[wire.File]{Items: []wire.File{}}
 	after, err := openCursor(in.After, "n")
 	if err != nil {
@@ -40,7 +43,7 @@ func (s *server) soleFiles(ctx context.Context, id catalog.NodeID, in *soleListi
 			return err
 		}
 		last := ""
-		err = agreed.NewView(v.Reader).Sole(&m, after, func(place string, f *catalog.File) (bool, error) {
+		err = agreed.SolesIn(v.Reader).Each(&m, after, func(place string, f *catalog.File) (bool, error) {
 			if len(page.Items) == in.Limit {
 				page.Next = makeCursor("n", last)
 				return false, nil
@@ -51,7 +54,7 @@ func (s *server) soleFiles(ctx context.Context, id catalog.NodeID, in *soleListi
 		})
 		if err == nil && after == "" {
 			var total int64
-			total, _, err = agreed.NewView(v.Reader).CountSole(&m)
+			total, _, err = agreed.SolesIn(v.Reader).Count(&m)
 			page.Total = &total
 		}
 		return err
@@ -59,8 +62,8 @@ func (s *server) soleFiles(ctx context.Context, id catalog.NodeID, in *soleListi
 	return page, errors.Join(err, ctx.Err())
 }
 
-// sole counts the files of which no node but this one has good bytes, and names the first.
-func (s *server) sole(ctx context.Context, id catalog.NodeID) (files, bytes int64, first []string, err error) {
+// count counts the files of which no node but this one has good bytes, and names the first.
+func (s soles) count(ctx context.Context, id catalog.NodeID) (files, bytes int64, first []string, err error) {
 	if err := s.Catalog.Linear(ctx); err != nil {
 		return 0, 0, nil, err
 	}
@@ -69,7 +72,7 @@ func (s *server) sole(ctx context.Context, id catalog.NodeID) (files, bytes int6
 		if err != nil {
 			return err
 		}
-		return agreed.NewView(v.Reader).Sole(&m, "", func(_ string, f *catalog.File) (bool, error) {
+		return agreed.SolesIn(v.Reader).Each(&m, "", func(_ string, f *catalog.File) (bool, error) {
 			if files, bytes = files+1, bytes+f.Size; len(first) < soleNamed {
 				first = append(first, string(f.Name))
 			}
@@ -79,12 +82,12 @@ func (s *server) sole(ctx context.Context, id catalog.NodeID) (files, bytes int6
 	return files, bytes, first, errors.Join(err, ctx.Err())
 }
 
-// knowsSole refuses to remove a lost node unless who asks knows how many files are lost with it.
-func (s *server) knowsSole(ctx context.Context, id catalog.NodeID, in *wire.Removal) error {
+// known refuses to remove a lost node unless who asks knows how many files are lost with it.
+func (s soles) known(ctx context.Context, id catalog.NodeID, in *wire.Removal) error {
 	if !in.Lost {
 		return nil
 	}
-	files, bytes, first, err := s.sole(ctx, id)
+	files, bytes, first, err := s.count(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -104,8 +107,8 @@ func (s *server) knowsSole(ctx context.Context, id catalog.NodeID, in *wire.Remo
 		"number", files, bytes, names, in.Files))
 }
 
-// stillSole refuses to grant the removal of a lost node when another number of files is lost with it than was shown.
-func (s *server) stillSole(ctx context.Context, id uint64) error {
+// still refuses to grant the removal of a lost node when another number of files is lost with it than was shown.
+func (s soles) still(ctx context.Context, id uint64) error {
 	var removal *catalog.MemberRemoval
 	err := s.Catalog.View(func(v catalog.View) error {
 		p, err := catalog.ApprovalsIn(v).Proposal(id)
@@ -121,7 +124,7 @@ func (s *server) stillSole(ctx context.Context, id uint64) error {
 	if err != nil || removal == nil {
 		return err
 	}
-	err = s.knowsSole(ctx, removal.ID, &wire.Removal{Lost: removal.Lost, Files: removal.Sole})
+	err = s.known(ctx, removal.ID, &wire.Removal{Lost: removal.Lost, Files: removal.Sole})
 	if errors.Is(err, catalog.ErrNotFound) { // of the node: the catalog says so
 		return nil
 	}

@@ -42,7 +42,7 @@ type MemberRemoval struct {
 	Reason string `json:"reason,omitempty"`
 
 	Standing Digest `json:"standing,omitzero"` // the mark that Standing gave when it was looked at; since level 3
-	Sole     int64  `json:"sole,omitempty"`    // how many files have no good copy elsewhere, as was shown; since level 5
+	Sole     int64  `json:"sole,omitempty"`    // files without a good copy elsewhere, as was shown; since level 5
 }
 
 // memberRemovalUncounted is MemberRemoval as it was before it said how many files are lost by it.

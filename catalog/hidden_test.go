@@ -100,7 +100,7 @@ func TestARemovedFileIsKeptUntilItsTimeIsOver(t *testing.T) {
 	if f := entryOf(t, c, "f1"); f.RemovedAt() != 0 || f.Reason != before.Reason || f.RemovedBy != "" || !f.Complete() {
 		t.Errorf("restored: %+v, before %+v", f, before)
 	}
-	if any, _ := files.NewView(c).AnyHidden(); any {
+	if all, _ := files.RemovalsIn(c).Hidden("", 0); len(all) > 0 {
 		t.Error("a file is hidden still")
 	}
 	soundFiles(t, c)
@@ -116,10 +116,10 @@ func TestARemovedFileIsKeptUntilItsTimeIsOver(t *testing.T) {
 		Collection: "web", Source: id("north-1")}}})
 	c.now = until - 20*dayLong
 	refused(t, c.apply(t, files.ExpireFiles, expire), "can be restored until")
-	if due, _ := files.NewView(c).Expired(until-1, 10); len(due) != 0 {
+	if due, _ := files.RemovalsIn(c).Expired(until-1, 10); len(due) != 0 {
 		t.Errorf("due too early: %v", due)
 	}
-	if due, _ := files.NewView(c).Expired(until, 10); len(due) != 1 || due[0] != "f1" {
+	if due, _ := files.RemovalsIn(c).Expired(until, 10); len(due) != 1 || due[0] != "f1" {
 		t.Errorf("due: %v", due)
 	}
 	c.now = until + 2000
@@ -171,7 +171,7 @@ func TestRemovalDays(t *testing.T) {
 	if f := entryOf(t, c, "f2"); f.Removed == 0 || f.Hidden != 0 || f.RemovedBy == "" {
 		t.Errorf("at once: %+v", f)
 	}
-	if rule, err := files.NewView(c).RemovalRule(); err != nil || rule.Days != 0 || rule.Version != 1 {
+	if rule, err := files.RemovalsIn(c).Rule(); err != nil || rule.Days != 0 || rule.Version != 1 {
 		t.Errorf("%+v, %v", rule, err)
 	}
 	soundFiles(t, c)

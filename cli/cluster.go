@@ -230,7 +230,8 @@ func (c nodeRemoveCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if err := a.confirmed(c.Yes, func(confirm string) error {
 			return a.removeNode(ctx, archive, c.Name,
-				wire.Removal{Lost: c.Lost, Files: c.Files, Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
+				wire.Removal{Lost: c.Lost, Files: c.Files, Reason: c.Reason,
+					Confirmation: wire.Confirmation{Confirm: confirm}})
 		}); err != nil {
 			return err
 		}

@@ -25,7 +25,8 @@ type fileRemoveCmd struct {
 }
 
 func (fileRemoveCmd) exits() []string {
-	return []string{"0   the file is removed: nobody is given it any more; with --keep: its verified bytes are at the path",
+	return []string{"0   the file is removed: nobody is given it any more; with --keep: its verified " +
+		"bytes are at the path",
 		"1   refused, or not kept, or it waits for a second person: the message has the number of the proposal"}
 }
 

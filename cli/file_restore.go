@@ -16,8 +16,8 @@ type fileRestoreCmd struct {
 }
 
 func (fileRestoreCmd) exits() []string {
-	return []string{"0   the file is one like any other again", "1   refused: the file is not removed, or its copies are " +
-		"being deleted"}
+	return []string{"0   the file is one like any other again",
+		"1   refused: the file is not removed, or its copies are being deleted"}
 }
 
 func (c fileRestoreCmd) Run(a *app) error {
@@ -30,7 +30,8 @@ func (c fileRestoreCmd) Run(a *app) error {
 			}
 			sum = f.SHA256
 		}
-		if _, err := archive.Files().Restore(ctx, c.Name, wire.FileRestoration{SHA256: sum, Reason: c.Reason}); err != nil {
+		if _, err := archive.Files().Restore(ctx, c.Name, wire.FileRestoration{SHA256: sum,
+			Reason: c.Reason}); err != nil {
 			return err
 		}
 		return a.done("restored", c.Name)

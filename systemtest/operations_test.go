@@ -38,9 +38,10 @@ var acts = map[string]act{
 	"A removed node's folder":  {after: func(w *world) { w.holds("south-1", "south-2") }},
 	"A node that is lost": {
 		before: func(w *world) { w.burn("south-2") }, after: func(w *world) { w.holds("south-1") }},
-	"Adding a disk":                     {after: func(w *world) { w.holds("south-1") }},
-	"Emptying a disk and taking it out": {after: func(w *world) { w.holds("south-1") }},
-	"Audits":                            {after: func(w *world) { w.holds("south-1") }},
+	"A file that is removed, and restored": {after: func(w *world) { w.holds("south-1") }},
+	"Adding a disk":                        {after: func(w *world) { w.holds("south-1") }},
+	"Emptying a disk and taking it out":    {after: func(w *world) { w.holds("south-1") }},
+	"Audits":                               {after: func(w *world) { w.holds("south-1") }},
 	"Replacing a disk that is broken": {
 		before: (*world).breakDisk, after: func(w *world) { w.holds("north-1") }},
 	"Strays: bytes that nobody asks for":                    {}, // it has nothing to type

@@ -57,7 +57,7 @@ func (s *state) addFile(a *Addition, replicas []cluster.Replica) error {
 	if err := s.putFile(nil, &f); err != nil {
 		return err
 	}
-	return s.putBy(a)
+	return putBy(s, a)
 }
 
 // addAgain handles a file that entered before. When its source is gone or released while a copy is missing,
@@ -95,12 +95,12 @@ func (s *state) addAgain(a *Addition, f File) error {
 	if err := s.putFile(old, now); err != nil {
 		return err
 	}
-	return s.putBy(a)
+	return putBy(s, a)
 }
 
 // putBy writes into the trail that a person or a program has put the file. What nodes bring in by themselves, as they
 // do with all that they harvest, is not written there.
-func (s *state) putBy(a *Addition) error {
+func putBy(s *state, a *Addition) error {
 	if a.By == "" {
 		return nil
 	}
@@ -135,21 +135,21 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 		return nil, err
 	}
 	if days > 0 {
-		return nil, s.hide(f, b.Reason, days)
+		return nil, hide(s, f, b.Reason, days)
 	}
 	old, now := edit(f)
 	now.Removed, now.Reason = max(s.At, 1), agree.ClipReason(b.Reason)
 	if s.Cluster.Level >= LevelOfHidden {
 		now.RemovedBy = s.Actor
 	}
-	if err := s.bury(old, now); err != nil {
+	if err := bury(s, old, now); err != nil {
 		return nil, err
 	}
 	return nil, s.Event(RemoveFile, string(f.Name), "sha256=%s reason=%s", f.SHA256, now.Reason)
 }
 
 // bury makes the entry, whose removal is set, a tombstone, and the release of each copy's bytes due.
-func (s *state) bury(old, now *File) error {
+func bury(s *state, old, now *File) error {
 	now.Copies, now.Lost, now.LostWhy = nil, 0, ""
 	for _, c := range old.Copies {
 		p, err := s.Placement(c.Replica, now.Name.Shard())

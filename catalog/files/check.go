@@ -236,7 +236,8 @@ func (c *checker) lists() error {
 		prefix string
 		name   func(tail string) string // of the file
 	}{
-		{prefixShards, behind}, {prefixLost, whole}, {PrefixHidden, whole}, {PrefixDue, behind}, {prefixSources, behind}, {prefixReleases, behind},
+		{prefixShards, behind}, {prefixLost, whole}, {PrefixHidden, whole}, {PrefixDue, behind},
+		{prefixSources, behind}, {prefixReleases, behind},
 		{prefixOwed, func(tail string) string { return behind(behind(tail)) }}, {prefixNeeds, behind},
 		{PrefixDisputed, func(tail string) string { name, _, _ := strings.Cut(tail, "/"); return name }},
 	} {

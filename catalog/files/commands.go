@@ -7,7 +7,8 @@ import (
 
 // Rules are the subject's commands.
 var Rules = []agree.Rule{
-	{Kind: AddFiles, Level: 1, Do: agree.Widened[additionsUnnamed](LevelOfHidden, with(addFiles)), Body: func() agree.Parser { return new(Additions) }},
+	{Kind: AddFiles, Level: 1, Do: agree.Widened[additionsUnnamed](LevelOfHidden, with(addFiles)),
+		Body: func() agree.Parser { return new(Additions) }},
 	{Kind: RemoveFile, Level: 1, Do: agree.Widened[fileRemovalUnmarked](cluster.LevelOfMarks, with(removeFile))},
 	{Kind: LoseFile, Level: 2, Do: agree.Widened[fileLossUnmarked](cluster.LevelOfMarks, with(loseFile))},
 	{Kind: ReportCopies, Level: 1, Do: with(reportCopies), Body: func() agree.Parser { return new(CopyReports) }},

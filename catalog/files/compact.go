@@ -29,7 +29,8 @@ func findings() (lists []FileListStatus, sums []ChecksumStatus) {
 
 // isPlain reports whether the entry says no more than the compact form can.
 func (f *File) isPlain() bool {
-	if !f.Released || !f.counts() || f.Hidden != 0 || f.Until != 0 || f.RemovedBy != "" || f.Reason != "" || f.LostWhy != "" || len(f.Copies) == 0 || f.Size < 0 ||
+	if !f.Released || !f.counts() || f.Hidden != 0 || f.Until != 0 || f.RemovedBy != "" ||
+		f.Reason != "" || f.LostWhy != "" || len(f.Copies) == 0 || f.Size < 0 ||
 		f.Added < 0 || f.Attempt < 0 {
 		return false
 	}

@@ -29,7 +29,7 @@ func (s *state) putFile(old, now *File) error {
 	if (old.Lost != 0) != (now.Lost != 0) {
 		s.Marked(keyLost(now.Name), now.Lost != 0)
 	}
-	s.putHidden(old, now)
+	putHidden(s, old, now)
 	s.putSource(old, now)
 	if err := s.putNeeds(old, now); err != nil {
 		return err

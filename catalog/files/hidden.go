@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"holdfast/catalog/agree"
-	"holdfast/catalog/cluster"
 )
 
 // LevelOfHidden is the level from which on a removed file can be restored for some days, and puts and audits that
@@ -89,7 +88,7 @@ func setRemovals(s *state, b *RemovalSetting) (any, error) {
 
 // hide makes a removed file one that nobody is given, and that can be restored for these days. All that the archive
 // does to keep its copies goes on.
-func (s *state) hide(f File, reason string, days int) error {
+func hide(s *state, f File, reason string, days int) error {
 	old, now := edit(f)
 	now.Hidden = max(s.At, 1)
 	now.Until = now.Hidden + agree.Time(days)*day
@@ -101,7 +100,7 @@ func (s *state) hide(f File, reason string, days int) error {
 }
 
 // putHidden keeps the lists of hidden files in step with an entry.
-func (s *state) putHidden(old, now *File) {
+func putHidden(s *state, old, now *File) {
 	if old.Hidden != 0 && (now.Hidden == 0 || old.Until != now.Until) {
 		s.Delete(keyDue(old.Until, now.Name))
 	}
@@ -141,11 +140,12 @@ func expireFiles(s *state, b *Expiry) (any, error) {
 	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
-	return each(b.Files, func(name *FileName) FileName { return *name }, s.expire)
+	return each(b.Files, func(name *FileName) FileName { return *name },
+		func(name *FileName) error { return expire(s, name) })
 }
 
 // expire compares the leader's stamp, too: the catalog's clock may have been put ahead by an earlier leader.
-func (s *state) expire(name *FileName) error {
+func expire(s *state, name *FileName) error {
 	f, err := s.entry(*name)
 	if err != nil {
 		return err
@@ -160,28 +160,31 @@ func (s *state) expire(name *FileName) error {
 	}
 	old, now := edit(f)
 	now.Removed, now.Hidden, now.Until = f.Hidden, 0, 0
-	if err := s.bury(old, now); err != nil {
+	if err := bury(s, old, now); err != nil {
 		return err
 	}
 	return s.Event(ExpireFiles, string(f.Name), "sha256=%s removed=%s by=%s", f.SHA256, clock(f.Hidden), f.RemovedBy)
 }
 
-// RemovalRule returns the rule of removals.
-func (v View) RemovalRule() (RemovalRule, error) { return RemovalRuleIn(v.Reader) }
+// Removals answers questions about files that are removed and can be restored.
+type Removals struct{ View }
+
+// RemovalsIn returns the Removals of what r shows.
+func RemovalsIn(r agree.Reader) Removals { return Removals{NewView(r)} }
+
+// Rule returns the rule of removals.
+func (v Removals) Rule() (RemovalRule, error) { return RemovalRuleIn(v.Reader) }
 
 // Hidden returns at most n files behind after that are removed and can be restored.
-func (v View) Hidden(after FileName, n int) ([]File, error) {
+func (v Removals) Hidden(after FileName, n int) ([]File, error) {
 	return v.entries(agree.Tails(v.Reader, PrefixHidden, string(after), n))
 }
 
-// AnyHidden reports whether there is a file that is removed and can be restored.
-func (v View) AnyHidden() (bool, error) { return agree.HasAny(v.Reader, PrefixHidden) }
-
 // IsHidden reports whether the file is removed and can be restored.
-func (v View) IsHidden(name FileName) (bool, error) { return agree.Has(v.Reader, keyHidden(name)) }
+func (v Removals) IsHidden(name FileName) (bool, error) { return agree.Has(v.Reader, keyHidden(name)) }
 
 // Expired returns at most n hidden files whose time is over at now, those that waited longest first.
-func (v View) Expired(now agree.Time, n int) ([]FileName, error) {
+func (v Removals) Expired(now agree.Time, n int) ([]FileName, error) {
 	var out []FileName
 	err := v.Reader.Scan([]byte(PrefixDue), nil, func(key, _ []byte) bool {
 		until, name, _ := strings.Cut(string(key[len(PrefixDue):]), "/")
@@ -193,29 +196,4 @@ func (v View) Expired(now agree.Time, n int) ([]FileName, error) {
 		return len(out) < n
 	})
 	return out, err
-}
-
-// AuditNote says that somebody has an audit begin, for the trail. What it is about is text for people.
-type AuditNote struct {
-	ID      string              `json:"id"`
-	Kind    string              `json:"kind"`
-	Replica cluster.ReplicaName `json:"replica,omitempty"` // empty: of all replicas
-	Scope   string              `json:"scope"`
-	Reason  string              `json:"reason,omitempty"`
-}
-
-// noteAudit changes nothing but the trail.
-func noteAudit(s *state, b *AuditNote) (any, error) {
-	if b.ID == "" || len(b.ID) > 200 || len(b.Kind) > 64 || len(b.Scope) > 500 {
-		return nil, agree.Refuse(agree.Invalid, "an audit has an id of 1 to 200 bytes, a kind and what is audited")
-	}
-	replica := "all"
-	if b.Replica != "" {
-		if _, there, err := s.Replica(b.Replica); err != nil || !there {
-			return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
-		}
-		replica = string(b.Replica)
-	}
-	return nil, s.Event(NoteAudit, b.ID, "kind=%s replica=%s scope=%s reason=%s", b.Kind, replica, b.Scope,
-		agree.ClipReason(b.Reason))
 }

@@ -10,17 +10,23 @@ import (
 // solePage is how many entries are read at once.
 const solePage = 500
 
-// The two lists that Sole goes through, one after the other: files of shards that the node holds, and files that it
+// The two lists that Each goes through, one after the other: files of shards that the node holds, and files that it
 // keeps as their source. A place is the list's letter and what is behind it in its order.
 const (
 	soleHeld    = "h"
 	soleSourced = "s"
 )
 
-// Sole calls see for each file that the member is to hold, or keeps as its source, and of which no other member has
+// Soles answers which files only one member has.
+type Soles struct{ View }
+
+// SolesIn returns the Soles of what r shows.
+func SolesIn(r agree.Reader) Soles { return Soles{NewView(r)} }
+
+// Each calls see for each file that the member is to hold, or keeps as its source, and of which no other member has
 // good bytes, with its place; from behind a place on, empty for the start. It ends when see returns false. It reads the
 // entry of every file in the shards that the member holds.
-func (v View) Sole(m *cluster.Member, after string, see func(place string, f *File) (bool, error)) error {
+func (v Soles) Each(m *cluster.Member, after string, see func(place string, f *File) (bool, error)) error {
 	layout, err := v.Layout(m.Replica)
 	if err != nil {
 		return err
@@ -46,7 +52,10 @@ func (v View) Sole(m *cluster.Member, after string, see func(place string, f *Fi
 		}
 		name = FileName(rest)
 	}
-	for shard := first; after < soleSourced && replica.Kind == cluster.Bitarchive && shard < cluster.Shards && whole; shard++ {
+	if after >= soleSourced || replica.Kind != cluster.Bitarchive {
+		first = cluster.Shards
+	}
+	for shard := first; shard < cluster.Shards && whole; shard++ {
 		if layout[shard].Holder != m.ID {
 			name = ""
 			continue
@@ -73,8 +82,8 @@ func (v View) Sole(m *cluster.Member, after string, see func(place string, f *Fi
 	return v.soleSources(m, layout, replica, after, &whole, visit)
 }
 
-// soleSources is Sole for the files that the member keeps as their source and is not to hold.
-func (v View) soleSources(m *cluster.Member, layout []cluster.Placement, replica cluster.Replica, after string,
+// soleSources is Each for the files that the member keeps as their source and is not to hold.
+func (v Soles) soleSources(m *cluster.Member, layout []cluster.Placement, replica cluster.Replica, after string,
 	whole *bool, visit func(string, *File) error) error {
 	tail, _ := strings.CutPrefix(after, soleSourced)
 	if tail == after {
@@ -106,7 +115,7 @@ func (v View) soleSources(m *cluster.Member, layout []cluster.Placement, replica
 
 // isSole reports whether no other member has good bytes of a file that the archive wants. One that has not compared its
 // copies with the catalog since a recovery is not counted on.
-func (v View) isSole(f *File, node agree.NodeID) (bool, error) {
+func (v Soles) isSole(f *File, node agree.NodeID) (bool, error) {
 	if !f.counts() {
 		return false, nil
 	}
@@ -123,9 +132,9 @@ func (v View) isSole(f *File, node agree.NodeID) (bool, error) {
 	return err == nil, err
 }
 
-// CountSole counts what Sole sees, and its bytes.
-func (v View) CountSole(m *cluster.Member) (files, bytes int64, err error) {
-	err = v.Sole(m, "", func(_ string, f *File) (bool, error) {
+// Count counts what Each sees, and its bytes.
+func (v Soles) Count(m *cluster.Member) (files, bytes int64, err error) {
+	err = v.Each(m, "", func(_ string, f *File) (bool, error) {
 		files, bytes = files+1, bytes+f.Size
 		return true, nil
 	})

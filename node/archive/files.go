@@ -60,7 +60,7 @@ func (a Files) Put(ctx context.Context, put api.PutRequest) (catalog.File, error
 	return file, notHeard(as.Name, err)
 }
 
-// namedAs returns the actor as who puts a file, for the trail: no node, and nobody in a cluster that does not know of it
+// namedAs returns the actor as who puts a file, for the trail: no node, and nobody in a cluster that does not know it
 // yet.
 func (a Files) namedAs(actor string) (by string, err error) {
 	if kind, _ := catalog.ParseActor(actor); kind == "" {

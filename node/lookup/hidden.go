@@ -9,7 +9,7 @@ import (
 // and nobody is told of them. What cannot be looked up is not told either.
 func (c *Captures) isHidden(file string) (is bool) {
 	err := c.Catalog.View(func(v catalog.View) (err error) {
-		is, err = files.NewView(v.Reader).IsHidden(catalog.FileName(file))
+		is, err = files.RemovalsIn(v.Reader).IsHidden(catalog.FileName(file))
 		return err
 	})
 	if err != nil {
