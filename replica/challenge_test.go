@@ -337,6 +337,7 @@ func TestChallengesOfWhatChanges(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
+				c.must(files.SetRemovals, files.RemovalSetting{Days: 0, Reason: "test"})
 				c.must(catalog.RemoveFile, catalog.FileRemoval{Name: f.Name, SHA256: f.SHA256, Reason: "test", Version: f.Version})
 				return nil, ErrNotHere
 			}

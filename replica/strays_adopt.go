@@ -38,7 +38,7 @@ func (r *finder) AdoptStray(ctx context.Context, a Adoption) error {
 	}
 	known := c != unknown
 	switch {
-	case known && f.Removed != 0:
+	case known && f.RemovedAt() != 0:
 		return fmt.Errorf("%s: %w: the file was removed; a name is used once", a.Name, ErrStaysAside)
 	case known && f.Complete():
 		return fmt.Errorf("%s: %w: the file is complete, and misses no copy", a.Name, ErrStaysAside)
