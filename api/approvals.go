@@ -107,7 +107,7 @@ func (s approvals) settle(ctx context.Context, kind catalog.Kind, id uint64,
 		return wire.Approval{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "sum: "+err.Error())
 	}
 	if kind == agreed.Grant {
-		if err := (soles{s.server}).still(ctx, id); err != nil {
+		if err := soles(s).still(ctx, id); err != nil {
 			return wire.Approval{}, err
 		}
 	}
