@@ -330,7 +330,7 @@ func (p *Pacer) tellEarlier(ctx context.Context, home string, asks []Ask) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	if _, err := p.cfg.Homes.Ask(ctx, home, asks); err != nil {
-		p.cfg.Log.Debug("earlier home of hosts does not answer", "node", home, "hosts", len(asks), "err", err)
+		p.cfg.Log.Debug("earlier home of hosts does not answer", "node", home, "err", err)
 	}
 }
 
