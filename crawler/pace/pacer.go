@@ -269,8 +269,8 @@ func (p *Pacer) due(now time.Time) (out map[string][]request, earlier map[string
 	return out, earlier
 }
 
-// homesBefore returns the homes that the host had lately, but for the one that it has now. Such a home may not have heard
-// of the change yet: it would take a lease that is not renewed with it for one that has ended, and grant another.
+// homesBefore returns the homes that the host had lately, but for the one that it has now. Such a home may not have
+// heard of the change yet: it would take a lease that is not renewed with it for one that has ended, and grant another.
 func (p *Pacer) homesBefore(host, home string, now time.Time) (out []string) {
 	for _, v := range p.past {
 		before := HomeOf(host, v.living)
