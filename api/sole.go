@@ -20,6 +20,9 @@ const soleNamed = 5
 // soles are the files that only one node has.
 type soles struct{ *server }
 
+// soleCursor is the pattern of the cursors of a list of sole files.
+const soleCursor = `^(|n-([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?)$`
+
 // soleListing is the input of a list of the files that no other node has.
 type soleListing struct {
 	ByName

@@ -196,7 +196,7 @@ type RemovalRule struct {
 // RemovalRuleRequest changes it for files that are removed from then on.
 type RemovalRuleRequest struct {
 	Days    int    `json:"days" minimum:"0" maximum:"3650"`
-	Version uint64 `json:"version" doc:"of the rule that was looked at; refused when it is another now"`
+	Version uint64 `json:"version" maximum:"9007199254740991" doc:"of the rule that was looked at; refused when it is another now"`
 	Reason  string `json:"reason" minLength:"1" maxLength:"500"`
 }
 
