@@ -171,7 +171,7 @@ func TestSilentNodes(t *testing.T) {
 	hears := map[catalog.NodeID]bool{nodeID("north-1"): true}
 	silent := func(after time.Duration) int {
 		t.Helper()
-		out, err := Silent(w.view(), func(id catalog.NodeID) bool { return hears[id] }, w.now, after)
+		out, err := Silent(w.view(), func(id catalog.NodeID) bool { return !hears[id] }, w.now, after)
 		if err != nil || len(out) > 0 && !out[nodeID("south-1")] {
 			t.Fatalf("%v, %v", out, err)
 		}

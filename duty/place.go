@@ -36,9 +36,9 @@ type share struct {
 // margin. A node's share follows from its weight times its room, including what it holds. Only living, known nodes
 // are given shards. A node that is not heard from keeps its shards, unless it is silent: then those for which others
 // have room are made again there, and what is not made yet when it comes back stays its own. At most max shards move
-// at a time, those under way included, and more begin when half of them have ended. Shards without a holder do not
-// count towards max, nor, from level 2 on, do shards without files, many of which are switched by one command. No
-// assignment has more than 512 shards.
+// at a time, those under way included, and more begin when half of them have ended; and as many of silent nodes, by
+// themselves. Shards without a holder do not count towards max, nor, from level 2 on, do shards without files, many of
+// which are switched by one command. No assignment has more than 512 shards.
 func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int) ([]catalog.Assignment, error) {
 	layout, err := view.Layout(replica)
 	if err != nil {
@@ -52,13 +52,18 @@ func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int
 	if err != nil {
 		return nil, err
 	}
-	p := placing{layout: layout, given: map[catalog.NodeID][]catalog.Shard{}, most: max, moves: max}
+	p := placing{layout: layout, given: map[catalog.NodeID][]catalog.Shard{}, most: max, moves: max, again: max}
 	p.shares = sharesOf(replica, members, nodes, layout, totals.Bytes)
 	if !slices.ContainsFunc(p.shares, func(s share) bool { return s.takes }) {
 		return nil, nil
 	}
 	if p.empty, err = withoutFiles(view, replica); err != nil {
 		return nil, err
+	}
+	if kind, err := view.Replica(replica); err != nil {
+		return nil, err
+	} else if kind.Kind == catalog.Checksum {
+		totals.Bytes = 0 // of the files, which such a replica only has the names of
 	}
 	p.setSpaces(totals.Bytes)
 	setTargets(p.shares)
@@ -88,6 +93,7 @@ type placing struct {
 	given  map[catalog.NodeID][]catalog.Shard
 	most   int     // moves at a time
 	moves  int     // that may still begin
+	again  int     // moves that may still begin from silent nodes
 	bytes  float64 // of a shard that has files, on average
 }
 
@@ -201,11 +207,13 @@ func (p *placing) run() {
 		if at.Holder == "" {
 			p.give(catalog.Shard(i), p.neediest(""))
 		} else if at.Next != "" && !p.empty[i] {
-			p.moves--
+			*p.left(i)--
 		}
 	}
-	if p.moves < p.most/2 {
-		p.moves = 0
+	for _, left := range []*int{&p.moves, &p.again} {
+		if *left < p.most/2 {
+			*left = 0
+		}
 	}
 	for i, at := range p.layout { // draining nodes, as holders and as next
 		from, next := p.share(at.Holder), p.share(at.Next)
@@ -261,11 +269,21 @@ func (p *placing) mayMove(shard int) bool {
 	if p.empty[shard] {
 		return true
 	}
-	if p.moves <= 0 {
+	left := p.left(shard)
+	if *left <= 0 {
 		return false
 	}
-	p.moves--
+	*left--
 	return true
+}
+
+// left is how many moves may still begin, of those that the shard's is one of. Those from silent nodes are counted by
+// themselves: what nobody else has cannot be made again until such a node is back, and waits.
+func (p *placing) left(shard int) *int {
+	if from := p.share(p.layout[shard].Holder); from != nil && from.silent {
+		return &p.again
+	}
+	return &p.moves
 }
 
 // uneven reports whether a node's shards differ from its share by more than a margin: below it, nothing moves.

@@ -100,3 +100,49 @@ func TestPlaceSettles(t *testing.T) {
 		balanced()
 	})
 }
+
+// TestWhatCannotBeMadeAgainHoldsUpNothingElse has a silent node whose shards nobody can make again, because nobody else
+// has the bytes, and drains another one.
+func TestWhatCannotBeMadeAgainHoldsUpNothingElse(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := newScript(t)
+		s.replica("other", nil)
+		s.replica("north", nil)
+		for _, name := range []string{"north-0", "north-2", "north-3"} {
+			s.node(name, map[string]string{"idle": ""})
+		}
+		s.settle(rt, "north", 600)
+		s.dead["north-0"], s.mute["north-0"] = true, true
+		const max = 64
+		next := func() (silent, others int) {
+			assignments, err := duty.Place(s.view(), "north", s.rooms(), max)
+			s.check(err)
+			for _, a := range assignments {
+				s.apply(catalog.AssignShards, a)
+			}
+			layout, err := s.view().Layout("north")
+			s.check(err)
+			for _, p := range layout {
+				switch {
+				case p.Next == "":
+				case p.Holder == id("north-0"):
+					silent++
+				default:
+					others++
+				}
+			}
+			return silent, others
+		}
+		for range 3 {
+			if silent, others := next(); silent != max || others != 0 {
+				rt.Fatalf("%d shards of a silent node are made again and %d others move, want %d and 0", silent, others, max)
+			}
+		}
+		s.apply(catalog.UpdateMember, map[string]any{"id": id("north-2"), "draining": true})
+		for range 3 {
+			if silent, others := next(); silent != max || others != max {
+				rt.Fatalf("%d shards of a silent node wait and %d of a draining one move, want %d of each", silent, others, max)
+			}
+		}
+	})
+}

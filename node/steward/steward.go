@@ -53,6 +53,7 @@ type Steward struct {
 	cfg    Config
 	clock  clockDuty
 	steady steadiness
+	quiet  quiet
 	told   map[duty.Undecided]bool // disputed copies that were logged as undecided
 
 	judged time.Time // until when they are not looked at again
@@ -78,7 +79,7 @@ func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 		news := s.cfg.News()
 		switch {
 		case !s.cfg.Agreement.IsLeader():
-			since, s.clock, s.steady = time.Time{}, clockDuty{}, steadiness{}
+			since, s.clock, s.steady, s.quiet = time.Time{}, clockDuty{}, steadiness{}, nil
 		case since.IsZero():
 			since = time.Now()
 			s.cfg.Log.Info("this node leads")
@@ -120,6 +121,9 @@ func inTurn(ctx context.Context, duties ...func(context.Context) error) error {
 
 func (s *Steward) placeShards(ctx context.Context) error {
 	alive := s.cfg.Alive()
+	now := s.cfg.Now()
+	trusted := s.steady.holds(now, time.Now(), s.cfg.Unsure())
+	contacts := s.cfg.Contacts()
 	var due []catalog.Assignment
 	err := s.cfg.Agreement.View(func(v catalog.View) error {
 		replicas, err := v.Replicas()
@@ -131,7 +135,7 @@ func (s *Steward) placeShards(ctx context.Context) error {
 			return err
 		}
 		lives := func(id catalog.NodeID) bool { _, lives := alive[id]; return lives }
-		silent, err := duty.Silent(v, lives, s.cfg.Now(), s.cfg.RebuildAfter)
+		silent, err := s.silent(v, members, lives, contacts, now, trusted)
 		if err != nil {
 			return err
 		}
