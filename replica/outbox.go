@@ -221,9 +221,18 @@ func (s *outgoing) enter(temporary string, as catalog.Addition) (placed bool, er
 		return false, err
 	}
 	if err := s.disk.Rename(temporary, final); err != nil {
-		return false, errors.Join(err, s.disk.Remove(s.notePath(as.Name)))
+		return false, errors.Join(err, s.takeBack(as.Name))
 	}
 	return true, nil
+}
+
+// takeBack removes what a put brought that failed at its last step, where it may have the name already. The note goes
+// last: bytes without it could not be put again under the name.
+func (s *outgoing) takeBack(name catalog.FileName) error {
+	if err := s.drop(s.outboxPath(name)); err != nil {
+		return err
+	}
+	return s.disk.Remove(s.notePath(name))
 }
 
 // note returns the entry of a file in the outbox.
