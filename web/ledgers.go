@@ -15,7 +15,11 @@ type ledgersPage struct {
 	Ledgers listed[wire.Ledger] `json:"ledgers"`
 	Making  []wire.LedgerMaking `json:"making"` // on each node of the replica
 	Choices []string            `json:"-"`      // replicas that make ledgers
+	nodes   map[string]string   // names by id
 }
+
+// Named returns what a node is called, or its id when that is not known.
+func (p *ledgersPage) Named(node string) string { return called(p.nodes[node], node) }
 
 func (p *ledgersPage) lines() (items any, next string, read bool) { return p.Ledgers.lines() }
 
@@ -23,7 +27,7 @@ func (p *ledgersPage) lines() (items any, next string, read bool) { return p.Led
 func (p *ledgersPage) Silent() (out []wire.SilentNode) {
 	for _, m := range p.Making {
 		if m.State == "unreachable" {
-			out = append(out, wire.SilentNode{Name: m.Node, Reason: m.Detail})
+			out = append(out, wire.SilentNode{Name: p.Named(m.Node), Reason: m.Detail})
 		}
 	}
 	return out
@@ -43,6 +47,10 @@ func (p *ledgersPage) Going() (out []wire.LedgerMaking) {
 func showLedgers(ctx context.Context, v *visit) (any, error) {
 	p := &ledgersPage{Replica: v.query.Get("replica")}
 	if st := v.known(); st != nil {
+		p.nodes = map[string]string{}
+		for i := range st.Nodes {
+			p.nodes[st.Nodes[i].ID] = st.Nodes[i].Name
+		}
 		for _, r := range st.Replicas {
 			if r.Kind == wire.Bitarchive {
 				p.Choices = append(p.Choices, r.Name)

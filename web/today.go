@@ -128,6 +128,25 @@ func (p *todayPage) Bad() (n int) { return severe(p.Alerts, alert.Bad) }
 // Look counts those that wait for a person.
 func (p *todayPage) Look() int { return severe(p.Alerts, alert.Look) }
 
+// toldWaiting is of how many proposals that wait the nodes tell at most.
+const toldWaiting = 20
+
+// Waiting counts the proposals that wait for a second person, by the alerts that tell of them.
+func (p *todayPage) Waiting() (n int) {
+	if p.Alerts == nil {
+		return 0
+	}
+	for _, a := range p.Alerts.Items {
+		if a.Kind == string(alert.ApprovalWaits) {
+			n++
+		}
+	}
+	return n
+}
+
+// MoreWait reports whether there may be more of them.
+func (p *todayPage) MoreWait() bool { return p.Waiting() >= toldWaiting }
+
 func severe(all *wire.Alerts, s alert.Severity) (n int) {
 	if all == nil {
 		return 0
