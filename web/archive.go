@@ -84,7 +84,7 @@ func showAudits(ctx context.Context, v *visit) (any, error) {
 	v.offer("new", "audit")
 	v.live = v.query.Get("after") == ""
 	out := &listed[wire.Audit]{}
-	v.ask(ctx, "web.audits", soon, func(ctx context.Context) error {
+	v.ask(ctx, "web.audits", later, func(ctx context.Context) error {
 		return out.set(v.api.Audits().Page(ctx, "", v.query.Get("replica"), v.at()))
 	})
 	v.wait()

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"holdfast/api/wire"
 )
@@ -69,5 +71,21 @@ func TestLedgersNameNodes(t *testing.T) {
 		if _, body := s.get(t, "/_/en/backups"); strings.Contains(body, "24h0m0s") != scheduled || strings.Contains(body, "How many stay") != scheduled {
 			t.Errorf("scheduled is %t: %s", scheduled, body)
 		}
+	}
+}
+
+// The API gives a node that is away five seconds before it goes on without it: the pages of audits wait for that.
+func TestAuditsWhileANodeIsAway(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/_/en/", "/_/en/preservation", "/_/en/audits"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t)
+			wait := make(chan struct{})
+			s.api.slow["/audits"] = wait
+			time.AfterFunc(5*time.Second+100*time.Millisecond, func() { close(wait) })
+			if _, body := s.get(t, path); strings.Contains(body, "There was no answer in time.") || strings.Contains(body, "Not read:") {
+				t.Errorf("%s: %s", path, body)
+			}
+		})
 	}
 }

@@ -28,7 +28,7 @@ func showPreservation(ctx context.Context, v *visit) (any, error) {
 		p.Read = err == nil
 		return err
 	})
-	v.ask(ctx, "web.part-audits", soon, func(ctx context.Context) error {
+	v.ask(ctx, "web.part-audits", later, func(ctx context.Context) error {
 		found, err := v.api.Audits().Page(ctx, "", "", client.Place{Limit: onePage})
 		for _, a := range found.Items {
 			if a.Ended.IsZero() {

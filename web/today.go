@@ -85,7 +85,7 @@ func showToday(ctx context.Context, v *visit) (any, error) {
 	}
 	askAlerts(ctx, v, &p.Alerts)
 	askRunning(ctx, v, &p.Running)
-	v.ask(ctx, "web.part-audits", soon, func(ctx context.Context) error {
+	v.ask(ctx, "web.part-audits", later, func(ctx context.Context) error {
 		found, err := v.api.Audits().Page(ctx, "", "", client.Place{Limit: 20})
 		if err != nil {
 			return err
