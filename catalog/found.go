@@ -3,6 +3,7 @@ package catalog
 import (
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
+	"holdfast/catalog/files"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
 )
@@ -100,6 +101,9 @@ func raiseEpoch(s *agree.State, b *EpochChange) (any, error) {
 		return nil, err
 	}
 	if err := cluster.DoubtHolders(s); err != nil {
+		return nil, err
+	}
+	if err := files.HoldHidden(s); err != nil {
 		return nil, err
 	}
 	return nil, s.Event(RaiseEpoch, s.Cluster.ID, "from=%d to=%d reason=%s", old, b.Epoch, agree.ClipReason(b.Reason))

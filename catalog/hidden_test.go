@@ -86,7 +86,7 @@ func TestARemovedFileIsKeptUntilItsTimeIsOver(t *testing.T) {
 	c.must(t, catalog.ReportCopies, catalog.CopyReports{Node: id("south-1"), Copies: []catalog.CopyReport{{Name: "f1",
 		State: catalog.UploadCompleted, SHA256: digest("f1")}}})
 	refused(t, c.apply(t, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "f1", Size: 7,
-		SHA256: digest("f1"), Collection: "web", Source: id("south-1")}}}), "restore it")
+		SHA256: digest("f1"), Collection: "web", Source: id("south-1"), By: "person:p1"}}}), "restore it")
 	c.must(t, catalog.RemoveFile, removal("f1")) // again changes nothing
 	if again := entryOf(t, c, "f1"); again.Until != f.Until {
 		t.Errorf("removed twice: until %d, then %d", f.Until, again.Until)

@@ -70,10 +70,8 @@ func (s *state) addAgain(a *Addition, f File) error {
 	if f.Removed != 0 {
 		return agree.Refuse(agree.Conflict, "file %s was removed: %s", f.Name, f.Reason)
 	}
-	if f.Hidden != 0 && f.Source == a.Source && !f.Released { // the bytes that the archive counts on, named again
-		return nil
-	}
-	if f.Hidden != 0 {
+	// what a node offers again by itself is needed: the copies of a hidden file are kept, and it stays hidden
+	if f.Hidden != 0 && a.By != "" && (f.Source != a.Source || f.Released) {
 		return agree.Refuse(agree.Conflict, "%s; restore it instead of putting it again: a name is used once", f.Gone())
 	}
 	if f.Lost != 0 {

@@ -65,6 +65,21 @@ func RemovalDaysIn(r agree.Reader) (int, error) {
 	return rule.Days, err
 }
 
+// HoldHidden has no removed file released for thirty days. The state from which a recovered cluster continues may be
+// older than the restoration of a file that is hidden in it: whoever restored it has that time to do it again.
+func HoldHidden(s *agree.State) error {
+	if s.Cluster.Level < LevelOfHidden {
+		return nil
+	}
+	return s.Set(keyHeld, s.At+removalDays*day)
+}
+
+// heldUntil returns until when no hidden file is released, 0 if none is kept longer than its own time.
+func heldUntil(r agree.Reader) (agree.Time, error) {
+	at, _, err := agree.Get[agree.Time](r, keyHeld)
+	return at, err
+}
+
 func setRemovals(s *state, b *RemovalSetting) (any, error) {
 	rule, err := RemovalRuleIn(s)
 	if err != nil {
@@ -150,9 +165,16 @@ func expire(s *state, name *FileName) error {
 	if err != nil {
 		return err
 	}
+	held, err := heldUntil(s)
+	if err != nil {
+		return err
+	}
 	switch {
 	case f.Hidden == 0:
 		return agree.Refuse(agree.Conflict, "file %s does not wait to be released", f.Name)
+	case s.At < held || s.Stamp < held:
+		return agree.Refuse(agree.Unsafe, "file %s is kept until %s, because the cluster was recovered", f.Name,
+			clock(held))
 	case s.At < f.Until || s.Stamp < f.Until:
 		return agree.Refuse(agree.Unsafe, "file %s can be restored until %s", f.Name, clock(f.Until))
 	case !s.roomFor(&f, 14+6*len(f.Copies)):
@@ -186,6 +208,9 @@ func (v Removals) IsHidden(name FileName) (bool, error) { return agree.Has(v.Rea
 // Expired returns at most n hidden files whose time is over at now, those that waited longest first.
 func (v Removals) Expired(now agree.Time, n int) ([]FileName, error) {
 	var out []FileName
+	if held, err := heldUntil(v.Reader); err != nil || now < held {
+		return nil, err
+	}
 	err := v.Reader.Scan([]byte(PrefixDue), nil, func(key, _ []byte) bool {
 		until, name, _ := strings.Cut(string(key[len(PrefixDue):]), "/")
 		at, err := strconv.ParseUint(until, 16, 64)

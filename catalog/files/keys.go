@@ -30,6 +30,7 @@ const (
 	PrefixHidden   = "hidden/"   // <name>: mark, while the file is removed and can be restored (level 5)
 	PrefixDue      = "due/"      // <time, 16 hexadecimal digits>/<name>: mark, a hidden file until then (level 5)
 	keyRemovals    = "removals"  // RemovalRule (level 5)
+	keyHeld        = "held"      // agree.Time, until when no hidden file is released (level 5)
 	prefixDiscards = "discard/"  // <node>/<name in its quarantine>: Discarding (level 5)
 )
 
