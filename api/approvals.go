@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -182,7 +181,7 @@ func effectsOfProposal(p *agreed.Proposal, parameters map[string]any) []string {
 		return []string{fmt.Sprintf("node %s is removed, and what lies on it counts as lost", p.Subject),
 			fmt.Sprintf("its %d shards go to other nodes of replica %s, which had %d files of %d bytes in all",
 				p.Shards, p.Replica, p.Files, p.Bytes),
-			fmt.Sprintf("%v files have no good copy elsewhere: they are lost", cmp.Or(parameters["sole"], any(0)))}
+			fmt.Sprintf("%d files had no good copy elsewhere when this was proposed: they are lost", sole(parameters))}
 	case agreed.ReplicaRemove:
 		return []string{fmt.Sprintf("replica %s is removed, and its %d files of %d bytes are not to be held there",
 			p.Subject, p.Files, p.Bytes)}

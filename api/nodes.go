@@ -49,7 +49,7 @@ func (s cluster) nodeRoutes(api huma.API) {
 		Body wire.Removal
 	}
 	register(s.server, api, route{act: catalog.RemoveNode, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove",
-		id: "node-remove", tag: "nodes", adjust: twice,
+		id: "node-remove", tag: "nodes", adjust: twice, limit: soleTime,
 		summary: "Remove a node; refused while it holds shards, unless it is lost", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			node, err := s.node(ctx, in.Name)
@@ -96,7 +96,7 @@ func (s cluster) nodeRoutes(api huma.API) {
 					Sole: sole}, nil)
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/nodes/{name}/sole-files",
-		id: "node-sole-files", tag: "nodes",
+		id: "node-sole-files", tag: "nodes", limit: soleTime,
 		summary: "List the files of which no other node has good bytes, and count them: they are lost if the node is"},
 		func(ctx context.Context, in *soleListing) (wire.Page[wire.File], error) {
 			node, err := s.node(ctx, in.Name)

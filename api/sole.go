@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	waiting "holdfast/catalog/approvals"
 	agreed "holdfast/catalog/files"
 )
+
+// soleTime is how long the files that only one node has may be counted: every entry of its shards is read.
+const soleTime = 10 * time.Minute
 
 // soleNamed is how many of the files that are lost with a node a refusal names.
 const soleNamed = 5
@@ -45,24 +49,31 @@ func (s soles) list(ctx context.Context, id catalog.NodeID, in *soleListing) (wi
 		if err != nil {
 			return err
 		}
-		last := ""
-		err = agreed.SolesIn(v.Reader).Each(&m, after, func(place string, f *catalog.File) (bool, error) {
-			if len(page.Items) == in.Limit {
+		last, total := "", int64(0)
+		err = agreed.SolesIn(v.Reader).Each(&m, after, ctx.Err, func(place string, f *catalog.File) (bool, error) {
+			if total++; len(page.Items) == in.Limit {
 				page.Next = makeCursor("n", last)
-				return false, nil
+				return after == "", nil
 			}
 			shown, err := show(v, *f)
 			page.Items, last = append(page.Items, shown), place
-			return ctx.Err() == nil, err
+			return true, err
 		})
-		if err == nil && after == "" {
-			var total int64
-			total, _, err = agreed.SolesIn(v.Reader).Count(&m)
+		if after == "" {
 			page.Total = &total
 		}
 		return err
 	})
-	return page, errors.Join(err, ctx.Err())
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = uncounted()
+	}
+	return page, err
+}
+
+// uncounted says that the files that are lost with a node were not counted in time.
+func uncounted() error {
+	return problem(http.StatusGatewayTimeout, wire.CodeTimeout, fmt.Sprintf("the files that only this node has were "+
+		"not counted within %v: nothing was changed; ask again when the nodes have less to do", soleTime))
 }
 
 // count counts the files of which no node but this one has good bytes, and names the first.
@@ -75,14 +86,18 @@ func (s soles) count(ctx context.Context, id catalog.NodeID) (files, bytes int64
 		if err != nil {
 			return err
 		}
-		return agreed.SolesIn(v.Reader).Each(&m, "", func(_ string, f *catalog.File) (bool, error) {
+		see := func(_ string, f *catalog.File) (bool, error) {
 			if files, bytes = files+1, bytes+f.Size; len(first) < soleNamed {
 				first = append(first, string(f.Name))
 			}
-			return ctx.Err() == nil, nil
-		})
+			return true, nil
+		}
+		return agreed.SolesIn(v.Reader).Each(&m, "", ctx.Err, see)
 	})
-	return files, bytes, first, errors.Join(err, ctx.Err())
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = uncounted()
+	}
+	return files, bytes, first, err
 }
 
 // known refuses to remove a lost node unless who asks knows how many files are lost with it.
@@ -108,6 +123,12 @@ func (s soles) known(ctx context.Context, id catalog.NodeID, in *wire.Removal) e
 	return problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf("%d files of %d bytes have no good copy "+
 		"elsewhere, and are lost if the node is (%s); the number that was given is %d. List them, and give the right "+
 		"number", files, bytes, names, in.Files))
+}
+
+// sole returns how many files are lost with the node that a proposal is about, as its parameters say.
+func sole(parameters map[string]any) int64 {
+	n, _ := parameters["sole"].(float64)
+	return int64(n)
 }
 
 // still refuses to grant the removal of a lost node when another number of files is lost with it than was shown.

@@ -43,6 +43,10 @@ func (c auditRunCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		if audit.Unrecorded != "" {
+			fmt.Fprintf(a.stderr, "audit %s has begun, but the audit trail may not say so: %s\n", audit.ID,
+				audit.Unrecorded)
+		}
 		if c.Wait {
 			if audit, err = waitAudit(ctx, a, archive, audit); err != nil {
 				return err

@@ -17,7 +17,8 @@ type fileRestoreCmd struct {
 
 func (fileRestoreCmd) exits() []string {
 	return []string{"0   the file is one like any other again",
-		"1   refused: the file is not removed, or its copies are being deleted"}
+		"1   refused: the file is not removed, or its copies are being deleted; or it is restored, " +
+			"but declared lost"}
 }
 
 func (c fileRestoreCmd) Run(a *app) error {
@@ -30,9 +31,15 @@ func (c fileRestoreCmd) Run(a *app) error {
 			}
 			sum = f.SHA256
 		}
-		if _, err := archive.Files().Restore(ctx, c.Name, wire.FileRestoration{SHA256: sum,
-			Reason: c.Reason}); err != nil {
+		f, err := archive.Files().Restore(ctx, c.Name, wire.FileRestoration{SHA256: sum, Reason: c.Reason})
+		if err != nil {
 			return err
+		}
+		if !f.Lost.IsZero() {
+			return fmt.Errorf("file %s is restored, but it is declared lost: no node has its bytes any more", c.Name)
+		}
+		if !f.Complete {
+			fmt.Fprintf(a.stderr, "not every replica has a good copy of %s now: see file copies %[1]s\n", c.Name)
 		}
 		return a.done("restored", c.Name)
 	})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 
@@ -173,27 +174,42 @@ type fileListCmd struct {
 	Prefix     string `arg:"" optional:"" help:"List only files whose names begin with this."`
 	Collection string `placeholder:"NAME" help:"List only files of this collection."`
 	Job        uint64 `placeholder:"N" help:"List only files that this job made."`
-	State      string `enum:",complete,incomplete,owed,disputed,corrupt,missing,lost,removed,hidden" default:"" help:"List only files in this state: complete, incomplete, lost or removed; or owed, disputed, corrupt or missing, as a copy of theirs is."`
-	Removed    bool   `help:"List only files that are removed and can be restored, with the time until when: the same as --state hidden."`
+	State      string `enum:",complete,incomplete,owed,disputed,corrupt,missing,lost,removed,hidden" default:"" help:"List only files in this state: complete, incomplete, lost, removed, or hidden (removed, and can be restored); or owed, disputed, corrupt or missing, as a copy of theirs is. Default: all but the removed ones."`
+	Removed    bool   `help:"List only files that are removed, with the time until when those can be restored whose copies are kept. --state hidden lists only these."`
 	Replica    string `placeholder:"NAME" help:"List only files that this replica is to have a copy of; with a state of copies, those whose copy there is so."`
 	Limit      int    `default:"0" help:"Show at most this many; 0 shows all."`
 }
 
 func (c fileListCmd) Run(a *app) error {
 	if c.Removed && c.State != "" {
-		return usage("--removed is --state hidden: give one of them")
+		return usage("--removed is --state removed: give one of them")
 	}
 	if c.Removed {
-		c.State = "hidden"
+		c.State = "removed"
 	}
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		files, err := collect(most(c.Limit, archive.Files().Search(ctx, client.FileQuery{Prefix: c.Prefix,
-			Collection: c.Collection, Job: c.Job, State: c.State, Replica: c.Replica})))
+		found := archive.Files().Search(ctx, client.FileQuery{Prefix: c.Prefix, Collection: c.Collection, Job: c.Job,
+			State: c.State, Replica: c.Replica})
+		if c.State == "" {
+			found = notRemoved(found)
+		}
+		files, err := collect(most(c.Limit, found))
 		if err != nil {
 			return err
 		}
 		return fileTable(a, files)
 	})
+}
+
+// notRemoved leaves out removed files: the API lists those that can no longer be restored unless a state is asked for.
+func notRemoved(all iter.Seq2[wire.File, error]) iter.Seq2[wire.File, error] {
+	return func(yield func(wire.File, error) bool) {
+		for f, err := range all {
+			if (err != nil || f.Removed.IsZero()) && !yield(f, err) {
+				return
+			}
+		}
+	}
 }
 
 type fileShowCmd struct {

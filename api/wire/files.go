@@ -304,6 +304,8 @@ type Audit struct {
 	Left   int64    `json:"leftSeconds,omitempty" doc:"about how long the slowest node will go on, while it works as it did so far"`
 	Unseen int64    `json:"unseen" doc:"copies that were asked for and that no node looked at: their shards moved, or the files were removed, while the audit began"`
 
+	Unrecorded string `json:"unrecorded,omitempty" doc:"why it is not known whether the audit trail says who began this audit; only in the answer to who began it"`
+
 	Owed      int64 `json:"owed" doc:"copies that were not read because they are still to be made: the catalog does not count on them"`
 	OwedBytes int64 `json:"owedBytes"`
 	Unheld    int64 `json:"unheld" doc:"copies in shards that no node held when the audit began: nobody could read them"`

@@ -202,8 +202,16 @@ func (v Removals) Hidden(after FileName, n int) ([]File, error) {
 	return v.entries(agree.Tails(v.Reader, PrefixHidden, string(after), n))
 }
 
-// IsHidden reports whether the file is removed and can be restored.
-func (v Removals) IsHidden(name FileName) (bool, error) { return agree.Has(v.Reader, keyHidden(name)) }
+// IsGone reports whether the file is removed, whether or not it can be restored.
+func (v Removals) IsGone(name FileName) (bool, error) {
+	value, err := v.Reader.Get([]byte(keyFile(name)))
+	if err != nil || len(value) < 2 || value[1] == compactForm { // what is compact stands
+		return false, err
+	}
+	var f File
+	err = agree.DecodeValue([]byte(keyFile(name)), value, &f)
+	return f.RemovedAt() != 0, err
+}
 
 // Expired returns at most n hidden files whose time is over at now, those that waited longest first.
 func (v Removals) Expired(now agree.Time, n int) ([]FileName, error) {

@@ -10,11 +10,13 @@ import (
 // solePage is how many entries are read at once.
 const solePage = 500
 
-// The two lists that Each goes through, one after the other: files of shards that the node holds, and files that it
-// keeps as their source. A place is the list's letter and what is behind it in its order.
+// The three lists that Each goes through, in this order: files of shards that the node holds, other files whose bytes
+// it has and may release one day, and other files that it keeps as their source. A place is the list's letter and what
+// is behind it in its order.
 const (
-	soleHeld    = "h"
-	soleSourced = "s"
+	soleHeld     = "h"
+	soleReleased = "r"
+	soleSourced  = "s"
 )
 
 // Soles answers which files only one member has.
@@ -23,120 +25,160 @@ type Soles struct{ View }
 // SolesIn returns the Soles of what r shows.
 func SolesIn(r agree.Reader) Soles { return Soles{NewView(r)} }
 
-// Each calls see for each file that the member is to hold, or keeps as its source, and of which no other member has
-// good bytes, with its place; from behind a place on, empty for the start. It ends when see returns false. It reads the
-// entry of every file in the shards that the member holds.
-func (v Soles) Each(m *cluster.Member, after string, see func(place string, f *File) (bool, error)) error {
-	layout, err := v.Layout(m.Replica)
+// Each calls see for each file of which the member may have bytes, and of which no other member has good ones, with its
+// place; from behind a place on, empty for the start. It ends when see returns false. It reads the entry of every file
+// in the shards that the member holds, and calls pace before each few hundred of them, whose error ends it.
+func (v Soles) Each(m *cluster.Member, after string, pace func() error,
+	see func(place string, f *File) (bool, error)) error {
+	w, err := v.walk(m, pace, see)
 	if err != nil {
 		return err
 	}
-	replica, err := v.Replica(m.Replica)
-	if err != nil {
-		return err
-	}
-	whole := true
-	visit := func(place string, f *File) error {
-		sole, err := v.isSole(f, m.ID)
-		if err == nil && sole {
-			whole, err = see(place, f)
-		}
-		return err
-	}
-	first := cluster.Shard(0)
-	name := FileName("")
-	if tail, in := strings.CutPrefix(after, soleHeld); in {
-		shard, rest, _ := strings.Cut(tail, "/")
-		if first, err = cluster.ParseShard(shard); err != nil {
+	if after < soleReleased {
+		if err := w.held(strings.TrimPrefix(after, soleHeld)); err != nil {
 			return err
 		}
-		name = FileName(rest)
 	}
-	if after >= soleSourced || replica.Kind != cluster.Bitarchive {
-		first = cluster.Shards
-	}
-	for shard := first; shard < cluster.Shards && whole; shard++ {
-		if layout[shard].Holder != m.ID {
-			name = ""
-			continue
+	for _, list := range []struct {
+		letter string
+		page   func(agree.NodeID, FileName, int) ([]File, error)
+		is     func(*File) bool
+	}{
+		{soleReleased, v.Releases, func(f *File) bool { return !w.holds(f) && !w.sources(f) }},
+		{soleSourced, v.Sourced, func(f *File) bool { return !w.holds(f) }},
+	} {
+		if after >= list.letter && !strings.HasPrefix(after, list.letter) {
+			continue // it was gone through before
 		}
-		for more := true; more && whole; {
-			page, err := v.ShardFiles(shard, name, solePage)
-			if err != nil {
-				return err
-			}
-			for i := 0; i < len(page) && whole; i++ {
-				f := &page[i]
-				name = f.Name
-				if c := f.Copy(m.Replica); c == nil || c.Surplus {
-					continue
-				}
-				if err := visit(soleHeld+shard.String()+"/"+string(f.Name), f); err != nil {
-					return err
-				}
-			}
-			more = len(page) == solePage
+		behind := ""
+		if strings.HasPrefix(after, list.letter) {
+			behind = after[len(list.letter):]
 		}
-		name = ""
-	}
-	return v.soleSources(m, layout, replica, after, &whole, visit)
-}
-
-// soleSources is Each for the files that the member keeps as their source and is not to hold.
-func (v Soles) soleSources(m *cluster.Member, layout []cluster.Placement, replica cluster.Replica, after string,
-	whole *bool, visit func(string, *File) error) error {
-	tail, _ := strings.CutPrefix(after, soleSourced)
-	if tail == after {
-		tail = ""
-	}
-	for name := FileName(tail); *whole; {
-		page, err := v.Sourced(m.ID, name, solePage)
+		err := w.pages(FileName(behind), func(after FileName) ([]File, error) { return list.page(m.ID, after, solePage) },
+			func(f *File) string { return list.letter + string(f.Name) }, list.is)
 		if err != nil {
 			return err
-		}
-		for i := 0; i < len(page) && *whole; i++ {
-			f := &page[i]
-			name = f.Name
-			c := f.Copy(m.Replica)
-			held := replica.Kind == cluster.Bitarchive && layout[f.Name.Shard()].Holder == m.ID
-			if held && c != nil && !c.Surplus {
-				continue // it was seen with its shard
-			}
-			if err := visit(soleSourced+string(f.Name), f); err != nil {
-				return err
-			}
-		}
-		if len(page) < solePage {
-			return nil
 		}
 	}
 	return nil
 }
 
-// isSole reports whether no other member has good bytes of a file that the archive wants. One that has not compared its
-// copies with the catalog since a recovery is not counted on.
-func (v Soles) isSole(f *File, node agree.NodeID) (bool, error) {
-	if !f.counts() {
-		return false, nil
-	}
-	holders, err := v.CoveringFile(f)
-	for _, h := range holders {
-		if h.Node == node {
-			continue
-		}
-		epoch, err := v.Unproved(h.Node)
-		if err != nil || epoch == 0 {
-			return false, err
-		}
-	}
-	return err == nil, err
+// soleWalk is one walk over the files of a member.
+type soleWalk struct {
+	view    Soles
+	m       *cluster.Member
+	layouts map[cluster.ReplicaName][]cluster.Placement // of the replicas that have bytes
+	counted map[agree.NodeID]bool                       // the other members whose copies are counted on
+	pace    func() error
+	see     func(place string, f *File) (bool, error)
+	ended   bool
 }
 
-// Count counts what Each sees, and its bytes.
-func (v Soles) Count(m *cluster.Member) (files, bytes int64, err error) {
-	err = v.Each(m, "", func(_ string, f *File) (bool, error) {
-		files, bytes = files+1, bytes+f.Size
-		return true, nil
-	})
-	return files, bytes, err
+// walk returns a walk. A member that has not compared its copies with the catalog since a recovery is not counted on.
+func (v Soles) walk(m *cluster.Member, pace func() error, see func(string, *File) (bool, error)) (*soleWalk, error) {
+	w := &soleWalk{view: v, m: m, pace: pace, see: see, layouts: map[cluster.ReplicaName][]cluster.Placement{},
+		counted: map[agree.NodeID]bool{}}
+	replicas, err := v.Replicas()
+	if err != nil {
+		return nil, err
+	}
+	for i := range replicas {
+		if r := &replicas[i]; r.Kind == cluster.Bitarchive {
+			if w.layouts[r.Name], err = v.Layout(r.Name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	members, err := v.Members()
+	for i := range members {
+		epoch, err := v.Unproved(members[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		w.counted[members[i].ID] = epoch == 0 && members[i].ID != m.ID
+	}
+	return w, err
+}
+
+// held goes through the files of the shards that the member holds.
+func (w *soleWalk) held(after string) error {
+	layout := w.layouts[w.m.Replica]
+	text, name, _ := strings.Cut(after, "/")
+	first := cluster.Shard(0)
+	if after != "" {
+		var err error
+		if first, err = cluster.ParseShard(text); err != nil {
+			return err
+		}
+	}
+	for shard := first; int(shard) < len(layout) && !w.ended; shard++ {
+		if layout[shard].Holder == w.m.ID {
+			if err := w.pages(FileName(name), func(after FileName) ([]File, error) {
+				return w.view.ShardFiles(shard, after, solePage)
+			}, func(f *File) string { return soleHeld + shard.String() + "/" + string(f.Name) }, w.holds); err != nil {
+				return err
+			}
+		}
+		name = ""
+	}
+	return nil
+}
+
+// pages goes through the files of a list that are its own, in pages.
+func (w *soleWalk) pages(after FileName, next func(FileName) ([]File, error), place func(*File) string,
+	is func(*File) bool) error {
+	for more := true; more && !w.ended; {
+		if err := w.pace(); err != nil {
+			return err
+		}
+		page, err := next(after)
+		if err != nil {
+			return err
+		}
+		for i := 0; i < len(page) && !w.ended; i++ {
+			f := &page[i]
+			if after = f.Name; !is(f) || !w.sole(f) {
+				continue
+			}
+			goOn, err := w.see(place(f), f)
+			if err != nil {
+				return err
+			}
+			w.ended = !goOn
+		}
+		more = len(page) == solePage
+	}
+	return nil
+}
+
+// holds reports whether the member is to hold a copy of the file.
+func (w *soleWalk) holds(f *File) bool {
+	layout, c := w.layouts[w.m.Replica], f.Copy(w.m.Replica)
+	return layout != nil && layout[f.Name.Shard()].Holder == w.m.ID && c != nil && !c.Surplus
+}
+
+// sources reports whether the member keeps the file as its source.
+func (w *soleWalk) sources(f *File) bool { return !f.Released && f.Source == w.m.ID }
+
+// sole reports whether no other member that is counted on has good bytes of a file that the archive wants; it counts
+// what View.CoveringFile does.
+func (w *soleWalk) sole(f *File) bool {
+	if !f.counts() || !f.Released && w.counted[f.Source] {
+		return false
+	}
+	for i := range f.Copies {
+		c := &f.Copies[i]
+		layout, bytes := w.layouts[c.Replica]
+		if !bytes || !c.Good() {
+			continue
+		}
+		node := c.Node
+		if !c.Surplus {
+			node = layout[f.Name.Shard()].Holder
+		}
+		if w.counted[node] {
+			return false
+		}
+	}
+	return true
 }

@@ -49,11 +49,6 @@ func (a Audits) Start(ctx context.Context, order api.AuditOrder, actor string) (
 	for _, m := range members {
 		start.Nodes = append(start.Nodes, m.ID)
 	}
-	if len(members) > 0 {
-		if err := a.note(ctx, id, order, actor); err != nil {
-			return api.Audit{}, err
-		}
-	}
 	for _, part := range a.askAll(ctx, members, start) {
 		if part.err == nil {
 			begun++
@@ -69,11 +64,17 @@ func (a Audits) Start(ctx context.Context, order api.AuditOrder, actor string) (
 	if begun == 0 {
 		return api.Audit{}, fmt.Errorf("%w: no node began the audit: %w", api.ErrUnavailable, err)
 	}
-	return a.Show(ctx, id)
+	noted := a.note(ctx, id, order, actor)
+	audit, err := a.Show(ctx, id)
+	if noted != nil {
+		a.Log.Warn("an audit that was asked for may not be in the trail", "audit", id, "by", actor, "error", noted)
+		audit.Unrecorded = noted.Error()
+	}
+	return audit, err
 }
 
-// note writes into the trail who has the audit begin, of what and why. None begins that is not there: without a quorum
-// its findings could not be decided on either.
+// note writes into the trail who had the audit begin, of what and why. An audit goes on that is not there: a site that is
+// cut off from the others reads its own copies.
 func (a Audits) note(ctx context.Context, id string, order api.AuditOrder, actor string) error {
 	var level int
 	err := a.Catalog.View(func(v catalog.View) error {
@@ -97,6 +98,8 @@ func (a Audits) note(ctx context.Context, id string, order api.AuditOrder, actor
 	}
 	about := files.AuditNote{ID: id, Kind: cmp.Or(order.Kind, string(replica.AuditChecksum)), Replica: order.Replica,
 		Scope: scope, Reason: order.Reason}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
 	result, err := a.Catalog.Propose(ctx, files.NoteAudit, about, actor)
 	if err == nil && result.Refusal != nil {
 		err = result.Refusal

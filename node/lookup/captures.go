@@ -242,7 +242,7 @@ func (c *Captures) local(ctx context.Context, r capturesRequest) (iter.Seq2[cdx.
 			without = append(without, s)
 		}
 	}
-	in := func(file string) bool { return wanted[catalog.FileName(file).Shard()] && !c.isHidden(file) }
+	in := func(file string) bool { return wanted[catalog.FileName(file).Shard()] && !c.isGone(file) }
 	return c.Indexer.index.Query(ctx, r.Query, in), without
 }
 

@@ -78,7 +78,7 @@ func (c *Captures) AnswerDigest() wire.Handler {
 func (c *Captures) ownDigest(ctx context.Context, digest string) (a digestAnswer, err error) {
 	if c.Indexer != nil {
 		a.Capture, a.Found, err = c.Indexer.index.Digest(ctx, digest, func(file string) bool {
-			return !c.isHidden(file)
+			return !c.isGone(file)
 		})
 	}
 	return a, err

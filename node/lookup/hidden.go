@@ -5,11 +5,11 @@ import (
 	"holdfast/catalog/files"
 )
 
-// isHidden reports whether a file is removed and can be restored, as the catalog is now: its captures are in the index,
-// and nobody is told of them. What cannot be looked up is not told either.
-func (c *Captures) isHidden(file string) (is bool) {
+// isGone reports whether a file is removed, as the catalog is now: as long as its bytes are here, its captures are in
+// the index, and nobody is told of them. What cannot be looked up is not told either.
+func (c *Captures) isGone(file string) (is bool) {
 	err := c.Catalog.View(func(v catalog.View) (err error) {
-		is, err = files.RemovalsIn(v.Reader).IsHidden(catalog.FileName(file))
+		is, err = files.RemovalsIn(v.Reader).IsGone(catalog.FileName(file))
 		return err
 	})
 	if err != nil {

@@ -1,17 +1,19 @@
 package lookup
 
 import (
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 	"holdfast/catalog/files"
 	"holdfast/cdx"
 	"holdfast/internal/kv/memory"
 )
 
-// onlyFiles is a catalog that has nothing but hidden files.
+// onlyFiles is a catalog that has nothing but entries of files.
 type onlyFiles struct {
 	state  memory.Tx
 	broken bool
@@ -60,15 +62,26 @@ func TestCapturesOfRemovedFilesAreNotTold(t *testing.T) {
 		}
 	}
 	expect("both", "a.warc b.warc ", "a.warc")
-	if err := agreed.state.Set([]byte(files.PrefixHidden+"a.warc"), []byte{1}); err != nil {
-		t.Fatal(err)
+	entry := func(of catalog.File) {
+		t.Helper()
+		of.Name, of.Copies = "a.warc", []catalog.Copy{{Replica: "north"}}
+		text, err := json.Marshal(&of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := agreed.state.Set([]byte(files.PrefixFiles+"a.warc"), append([]byte{agree.ValueVersion}, text...)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	entry(catalog.File{})
+	expect("both are there", "a.warc b.warc ", "a.warc")
+	entry(catalog.File{Hidden: 1, Until: 9})
 	expect("one is removed", "b.warc ", "b.warc")
+	entry(catalog.File{Removed: 1})
+	expect("its bytes are to be released", "b.warc ", "b.warc")
+	entry(catalog.File{})
 	agreed.broken = true
 	expect("nobody knows", "", "")
 	agreed.broken = false
-	if err := agreed.state.Delete([]byte(files.PrefixHidden + "a.warc")); err != nil {
-		t.Fatal(err)
-	}
 	expect("restored", "a.warc b.warc ", "a.warc")
 }
