@@ -41,8 +41,15 @@ func TestARemovedFileIsRestored(t *testing.T) {
 		t.Fatalf("%+v %v", f, err)
 	}
 	until := f.Until.UTC().Format("2006-01-02T15:04:05Z")
-	for method, path := range map[string]string{http.MethodGet: "/files/a/content"} {
-		code, text := b.ask(b.request(c, method, path, ""))
+	for _, path := range []string{"/files/a/content", "/files/a/content?replica=north"} {
+		asked := b.request(c, http.MethodGet, path, "")
+		code, _ := b.ask(asked)
+		if code != http.StatusGone {
+			t.Errorf("%s is answered %d", path, code)
+		}
+		asked = b.request(c, http.MethodGet, path, "")
+		asked.Header.Set("Range", "bytes=0-0")
+		code, text := b.ask(asked)
 		if code != http.StatusGone || !strings.Contains(text, until) || !strings.Contains(text, f.RemovedBy) {
 			t.Errorf("%s is answered %d %s", path, code, text)
 		}
