@@ -27,8 +27,9 @@ func (catalogRebuildCmd) Help() string {
 	return "Use this when every node has lost the catalog: found the cluster again with init, start this node, and " +
 		"run this command.\nEach file in the node's folders is added to the catalog again if its bytes match its " +
 		"manifest. Repeat this on the other\nnodes: a file that several of them have is added once.\n" +
-		"Which files had been removed is lost with the catalog: a removed file whose bytes are still on a node is added, too,\n" +
-		"and given to everybody again. Remove such files again. Restore a backup instead if there is one (catalog restore)."
+		"Which files had been removed is lost with the catalog: a removed file whose bytes are still on a node is\n" +
+		"added, too, and given to everybody again. Remove such files again. If there is a backup, restore it\n" +
+		"instead (catalog restore)."
 }
 
 func (catalogRebuildCmd) exits() []string {

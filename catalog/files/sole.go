@@ -54,8 +54,8 @@ func (v Soles) Each(m *cluster.Member, after string, pace func() error,
 		if strings.HasPrefix(after, list.letter) {
 			behind = after[len(list.letter):]
 		}
-		err := w.pages(FileName(behind), func(after FileName) ([]File, error) { return list.page(m.ID, after, solePage) },
-			func(f *File) string { return list.letter + string(f.Name) }, list.is)
+		next := func(after FileName) ([]File, error) { return list.page(m.ID, after, solePage) }
+		err := w.pages(FileName(behind), next, func(f *File) string { return list.letter + string(f.Name) }, list.is)
 		if err != nil {
 			return err
 		}
