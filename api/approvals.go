@@ -47,7 +47,7 @@ func (s approvals) routes(api huma.API) {
 		{"withdraw", "Withdraw your own proposal", catalog.KeepOwn, agreed.Withdraw},
 	} {
 		handle(s.server, api, route{act: r.act, method: http.MethodPost, path: "/api/v1/approvals/{id}/" + r.verb,
-			id: "approval-" + r.verb, tag: "approvals", once: true, summary: r.summary},
+			id: "approval-" + r.verb, tag: "approvals", once: true, summary: r.summary, limit: soleTime},
 			func(ctx context.Context, in *decision) (wire.Approval, error) {
 				return s.settle(ctx, r.kind, in.ID, in.Body)
 			})
