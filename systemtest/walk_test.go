@@ -225,7 +225,7 @@ func (w *walk) repairs() {
 	_, err := w.c.Stored(w.t.Context(), "north-1", time.Minute)
 	check(w.t, err)
 	path, content := damage(w.t, w.c, "south-1")
-	w.goes("/replicas")
+	w.goes("/preservation")
 	w.goes("/audits")
 	w.goes("/new/audit")
 	w.fills("replica", "south")
