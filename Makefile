@@ -61,7 +61,7 @@ long:
 browser:
 	$(GO) test -tags browser -race -vet=off -count=1 -timeout 10m -run Browser ./crawler
 	$(GO) test -tags browser -race -vet=off -count=1 -timeout 10m ./crawler/browser
-	$(GO) test -tags browser -vet=off -count=1 -timeout 60m -run Browser ./internal/browsertest ./web ./replay ./node
+	$(GO) test -tags browser,slow -vet=off -count=1 -timeout 60m -run Browser ./internal/browsertest ./web ./replay ./node
 
 # Reads a collection of files that other tools wrote: make samples SAMPLES=/path/to/samples
 samples:
