@@ -11,7 +11,7 @@ import (
 )
 
 // TestTripsNameWhatThereIs looks for each function, method, type and value that the trips of doc/design.md name: a trip that
-// tells of code that has gone is found here.
+// names code that has gone is found here.
 func TestTripsNameWhatThereIs(t *testing.T) {
 	text, err := os.ReadFile("doc/design.md")
 	if err != nil {

@@ -248,7 +248,7 @@ type Backend struct {
 	Local func() (catalog.AccessToken, error)
 }
 
-// OfNodes are what each node tells of itself.
+// OfNodes are what each node says about itself.
 type OfNodes struct {
 	Logs    Logs
 	Figures Figures

@@ -135,6 +135,6 @@ func TestEventSeedsFeedNoOtherConfiguration(t *testing.T) {
 		b.must(defined.CreateTemplate, defined.Creation{Name: "deleted", Text: inside})
 	})
 	if got, err := seed("http://b.org/", "deleted"); status(err) != 403 {
-		t.Errorf("seeds for a template that was made anew meanwhile: %+v, %v", got, err)
+		t.Errorf("seeds for a template that was made again meanwhile: %+v, %v", got, err)
 	}
 }

@@ -156,7 +156,7 @@ func TestChangesHoldAfterARestart(t *testing.T) {
 	}
 	for path, ok := range agents {
 		if !ok {
-			t.Errorf("%s does not tell of the agent", path)
+			t.Errorf("%s does not name the agent", path)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestTemplateDocument(t *testing.T) {
 	}
 	for _, name := range []string{"from", "until", "zone", "days", "surt_prefixes", "regex", "ports", "realm", "user", "password", "url", "method", "fields", "via", "hosts"} {
 		if !strings.Contains(string(text), "`"+name+"`") {
-			t.Errorf("doc/template.md does not tell of %s", name)
+			t.Errorf("doc/template.md does not name %s", name)
 		}
 	}
 }

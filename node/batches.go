@@ -68,7 +68,7 @@ type batchFiles struct {
 	doubting
 }
 
-// doubting is what a worker tells of what it reads, and asks of the disks that it reads from.
+// doubting is what a worker reports about what it reads, and asks about the disks that it reads from.
 type doubting interface {
 	Doubt(name catalog.FileName)
 	Busy() bool

@@ -41,7 +41,7 @@ func TestAFileOfNobodyDoesNotKeepItsShardFromAnswering(t *testing.T) {
 	if !slices.Contains(n.store.Loose(), stranger) {
 		t.Fatal("the stranger is not seen")
 	}
-	eventually(t, "the shard answers, and the status tells of the file", func() error {
+	eventually(t, "the shard answers, and the status names the file", func() error {
 		if problems := strings.Join(n.Status(t.Context()).Problems, "\n"); !strings.Contains(problems, string(stranger)) {
 			return fmt.Errorf("problems: %q", problems)
 		}

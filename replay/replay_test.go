@@ -232,7 +232,7 @@ func TestPolicy(t *testing.T) {
 	}
 	_, body = get(t, srv, "/web/20260101000000/http://example.com/none")
 	if strings.Contains(body, "com/hidden") {
-		t.Error("the suggestions tell of an excluded page")
+		t.Error("the suggestions name an excluded page")
 	}
 }
 

@@ -71,7 +71,7 @@ func TestOperations(t *testing.T) {
 	all := sections(t, "doc/operations.md")[2:]
 	for _, s := range all {
 		if _, known := acts[s.Heading]; !known {
-			t.Fatalf("doc/operations.md tells of %q: write down in acts what it promises", s.Heading)
+			t.Fatalf("doc/operations.md has %q: write down in acts what it promises", s.Heading)
 		}
 	}
 	if len(all) != len(acts) {

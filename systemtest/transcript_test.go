@@ -102,7 +102,7 @@ func TestEveryActOfTheOperatorIsFollowed(t *testing.T) {
 	}
 	for _, s := range all {
 		if !strings.Contains(string(test), fmt.Sprintf("%q:", s.Heading)) {
-			t.Errorf("doc/operations.md tells of %q: write down in acts of operations_test.go what it promises", s.Heading)
+			t.Errorf("doc/operations.md has %q: write down in acts of operations_test.go what it promises", s.Heading)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func called(name, id string) string {
 // NodeCalled is by what a node is named in paths and on pages.
 func (ofCopies) NodeCalled(name, id string) string { return called(name, id) }
 
-// errNotTold is what a form gets that is about bytes of a node which does not tell of them.
+// errNotTold is what a form gets that is about bytes of a node which does not say what it has.
 var errNotTold = errors.New("the node does not tell what it has")
 
 // stray finds the bytes that a form is about. That they are not there is said only by a node that listed all it has.

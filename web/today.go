@@ -131,7 +131,7 @@ func (p *todayPage) Look() int { return severe(p.Alerts, alert.Look) }
 // toldWaiting is of how many proposals that wait the nodes tell at most.
 const toldWaiting = 20
 
-// Waiting counts the proposals that wait for a second person, by the alerts that tell of them.
+// Waiting counts the proposals that wait for a second person, by the alerts about them.
 func (p *todayPage) Waiting() (n int) {
 	if p.Alerts == nil {
 		return 0

@@ -61,7 +61,7 @@ type ReplicaChecks struct {
 	Replica
 	Missing int64          `json:"missing" doc:"copies that were not found and are not repaired"`
 	Changed int64          `json:"changed" doc:"copies whose bytes were found to be others and that are not repaired"`
-	Partly  bool           `json:"partly" doc:"so many copies are owed or disputed that not all of them were looked at: there may be more missing and changed ones"`
+	Partly  bool           `json:"partly" doc:"not all owed or disputed copies were looked at: there may be more missing and changed ones"`
 	Checks  []ReplicaCheck `json:"checks" doc:"of each kind; the lists of copies are at /api/v1/copies"`
 }
 

@@ -35,7 +35,7 @@ func TestAnUndecidedCopyIsToldOfOnce(t *testing.T) {
 		var got []duty.Undecided
 		got, told = fresh(told, round.undecided)
 		if len(got) != len(round.want) || len(got) > 0 && got[0] != round.want[0] {
-			t.Errorf("round %d tells of %v, want %v", i, got, round.want)
+			t.Errorf("round %d names %v, want %v", i, got, round.want)
 		}
 	}
 }
