@@ -116,6 +116,11 @@ func TestALostNodeTakesItsFilesWithIt(t *testing.T) {
 	if code != http.StatusOK || !strings.Contains(text, `"total":4`) || strings.Contains(text, `"next":""`) {
 		t.Errorf("%d %s", code, text)
 	}
+	for _, place := range []string{"b", "h", "hfff", "hxyz/a", "h000/", "r", "z", "\xff"} {
+		if code, text := b.ask(b.request(c, http.MethodGet, "/nodes/north-1/sole-files?after="+makeCursor("n", place), "")); code != 422 {
+			t.Errorf("a place %q that no list gives: %d %s", place, code, text)
+		}
+	}
 	for given, want := range map[int64]int{0: http.StatusConflict, 3: http.StatusConflict, 4: http.StatusPreconditionRequired} {
 		err := c.Nodes().Remove(t.Context(), "north-1", wire.Removal{Lost: true, Files: given, Reason: "x"})
 		if status(err) != want || want == http.StatusConflict && !strings.Contains(err.Error(), "4 files of") {

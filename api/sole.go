@@ -38,6 +38,9 @@ type soleListing struct {
 func (s soles) list(ctx context.Context, id catalog.NodeID, in *soleListing) (wire.Page[wire.File], error) {
 	page := wire.Page[wire.File]{Items: []wire.File{}}
 	after, err := openCursor(in.After, "n")
+	if err == nil && !agreed.IsSolePlace(after) {
+		err = errCursor
+	}
 	if err != nil {
 		return page, err
 	}

@@ -63,6 +63,18 @@ func (v Soles) Each(m *cluster.Member, after string, pace func() error,
 	return nil
 }
 
+// IsSolePlace reports whether a walk can go on behind it: whether it is empty, or a place that Each gives.
+func IsSolePlace(after string) bool {
+	switch behind, held := strings.CutPrefix(after, soleHeld); {
+	case held:
+		text, name, there := strings.Cut(behind, "/")
+		shard, err := cluster.ParseShard(text)
+		return err == nil && int(shard) < cluster.Shards && there && name != ""
+	default:
+		return after == "" || len(after) > 1 && strings.Contains(soleReleased+soleSourced, after[:1])
+	}
+}
+
 // soleWalk is one walk over the files of a member.
 type soleWalk struct {
 	view    Soles
