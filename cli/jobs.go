@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -54,16 +55,32 @@ type crawlFlags struct {
 	Contact      string        `env:"HOLDFAST_CONTACT" placeholder:"URL" help:"${setting_operator_contact}"`
 }
 
-// settingVars are the texts of settings that help texts of flags refer to: ${setting_NAME} is what the setting means,
-// ${default_NAME} its default, ${words_NAME} the words that it takes.
+// settingVars are the texts of settings that the tags of crawlFlags refer to: ${setting_NAME} is what the setting means,
+// ${default_NAME} its default, ${words_NAME} the words that it takes. Others are left out, since kong walks all variables for
+// each flag of each command.
 func settingVars() kong.Vars {
+	tags := tagsOfCrawlFlags()
 	vars := kong.Vars{}
 	for _, s := range harvest.Reference() {
-		vars["setting_"+s.Name] = s.Help
-		vars["default_"+s.Name] = strings.Trim(string(s.Default), `"`)
-		vars["words_"+s.Name] = strings.Join(s.Allowed, ", ")
+		for name, text := range map[string]string{
+			"setting_" + s.Name: s.Help,
+			"default_" + s.Name: strings.Trim(string(s.Default), `"`),
+			"words_" + s.Name:   strings.Join(s.Allowed, ", "),
+		} {
+			if strings.Contains(tags, "${"+name+"}") {
+				vars[name] = text
+			}
+		}
 	}
 	return vars
+}
+
+func tagsOfCrawlFlags() string {
+	var tags strings.Builder
+	for field := range reflect.TypeFor[crawlFlags]().Fields() {
+		tags.WriteString(string(field.Tag))
+	}
+	return tags.String()
 }
 
 // settings are the defaults, the template over them, and the flags over that.

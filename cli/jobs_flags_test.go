@@ -19,6 +19,11 @@ func TestFlagsOfCrawlsAreDescribedOnce(t *testing.T) {
 		settings[s.Name] = s
 	}
 	vars := settingVars()
+	for name := range vars { // others would cost each start of the program time, for each flag that there is
+		if !strings.Contains(tagsOfCrawlFlags(), "${"+name+"}") {
+			t.Errorf("no flag refers to %s", name)
+		}
+	}
 	for field := range reflect.TypeFor[crawlFlags]().Fields() {
 		if others[field.Name] {
 			continue

@@ -198,7 +198,11 @@ type auditPart struct {
 }
 
 func (a Audits) askAll(ctx context.Context, members []catalog.Member, r replica.AuditRequest) []auditPart {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	limit := askLimit
+	if r.Act != "list" {
+		limit = actLimit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	own := func(ctx context.Context) ([]replica.Audit, error) { return a.Own.Audit(ctx, a.Self, r) }
 	replies := wire.AskAll(ctx, a.Ask, a.Self, members, replica.AuditCall, r, own)

@@ -28,8 +28,10 @@ type Cluster struct {
 	Log     *slog.Logger
 }
 
-// askLimit is how long another node may take to answer for its part.
-const askLimit = 5 * time.Second
+const (
+	askLimit = 5 * time.Second  // how long another node may take to answer for its part
+	actLimit = 30 * time.Second // how long it may take to begin or change what it is asked for, which it writes to its disk first
+)
 
 // members returns the members of the replica, or all.
 func (c Cluster) members(name catalog.ReplicaName) (out []catalog.Member, err error) {
