@@ -55,9 +55,9 @@ type crawlFlags struct {
 	Contact      string        `env:"HOLDFAST_CONTACT" placeholder:"URL" help:"${setting_operator_contact}"`
 }
 
-// settingVars are the texts of settings that the tags of crawlFlags refer to: ${setting_NAME} is what the setting means,
-// ${default_NAME} its default, ${words_NAME} the words that it takes. Others are left out, since kong walks all variables for
-// each flag of each command.
+// settingVars are the texts of settings that tags of crawlFlags refer to: ${setting_NAME} is what the setting means,
+// ${default_NAME} its default, ${words_NAME} the words that it takes. Others are left out, since kong walks all
+// variables for each flag of each command.
 func settingVars() kong.Vars {
 	tags := tagsOfCrawlFlags()
 	vars := kong.Vars{}

@@ -29,8 +29,11 @@ type Cluster struct {
 }
 
 const (
-	askLimit = 5 * time.Second  // how long another node may take to answer for its part
-	actLimit = 30 * time.Second // how long it may take to begin or change what it is asked for, which it writes to its disk first
+	// askLimit is how long another node may take to answer for its part.
+	askLimit = 5 * time.Second
+
+	// actLimit is how long it may take to begin or change what it is asked for, which it first writes to its disk.
+	actLimit = 30 * time.Second
 )
 
 // members returns the members of the replica, or all.
