@@ -80,6 +80,8 @@ type Ledgers struct {
 	mu     sync.Mutex
 	state  api.LedgerMaking
 	page   *building // the page that is being made here, or was last
+	ended  bool      // no page begins any more
+	builds sync.WaitGroup
 	failed time.Time
 }
 
@@ -92,6 +94,17 @@ func New(cfg Config) (*Ledgers, error) {
 		state: api.LedgerMaking{Node: string(cfg.Self), Replica: string(cfg.Replica), State: Idle}}, nil
 }
 
+// stop ends the page that is being made, waits until nothing is written any more, and lets no other begin.
+func (l *Ledgers) stop() {
+	l.mu.Lock()
+	l.ended = true
+	if l.page != nil {
+		l.page.cancel()
+	}
+	l.mu.Unlock()
+	l.builds.Wait()
+}
+
 // The states of a ledger that is made, as the API shows them.
 const (
 	Idle    = "idle"
@@ -100,8 +113,9 @@ const (
 	Failed  = "failed"
 )
 
-// Run makes ledgers that are due, until ctx ends.
+// Run makes ledgers that are due, until ctx ends, and then ends the page that is being made.
 func (l *Ledgers) Run(ctx context.Context) error {
+	defer l.stop()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {

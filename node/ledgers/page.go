@@ -62,6 +62,9 @@ func (l *Ledgers) Page(ctx context.Context, from catalog.NodeID, r PageRequest) 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.ended {
+		return PageReply{}, refusal("this node is stopping")
+	}
 	b := l.page
 	if b.inUse(from, r.Base) {
 		return PageReply{}, refusal("the page of another ledger, %s, is being made", b.base)
@@ -76,7 +79,7 @@ func (l *Ledgers) Page(ctx context.Context, from catalog.NodeID, r PageRequest) 
 		own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		b = &building{base: r.Base, from: from, cancel: cancel}
 		l.page = b
-		go l.build(own, b)
+		l.builds.Go(func() { l.build(own, b) })
 	}
 	b.asked = time.Now()
 	if b.err != nil {

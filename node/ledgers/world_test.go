@@ -92,6 +92,7 @@ func (w *world) start(name string) *node {
 	dir := filepath.Join(w.t.TempDir(), "ledgers")
 	if was := w.nodes[name]; was != nil {
 		dir = was.cfg.Dir
+		was.stop() // what it still wrote would be taken for what the new one left
 	}
 	l, err := New(Config{Self: idOf(name), Replica: memberOf(name).Replica, Key: keyOf(name), Every: 24 * time.Hour, Dir: dir,
 		Disk: disk.New(), Agreement: n, Bytes: Bytes{List: n.list, Put: n.put, Open: w.open}, Call: n, Ask: n,
