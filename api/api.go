@@ -43,6 +43,7 @@ var (
 // What a Backend's methods answer with goes to the client as it is.
 type (
 	Audit        = wire.Audit
+	SilentNode   = wire.SilentNode
 	AuditNode    = wire.AuditNode
 	AuditFinding = wire.AuditFinding
 	Verification = wire.Verification
@@ -133,8 +134,14 @@ type AuditOrder struct {
 // Audits checks copies, each node its own.
 type Audits interface {
 	Start(ctx context.Context, order AuditOrder, actor string) (Audit, error)
-	List(ctx context.Context) ([]Audit, error) // newest first
+	// List returns the audits that the nodes know of, newest first, and the nodes that did not answer.
+	List(ctx context.Context) ([]Audit, []wire.SilentNode, error)
+
+	// Show fails with ErrUnavailable, not ErrNotFound, if a node that did not answer may know the audit.
 	Show(ctx context.Context, id string) (Audit, error)
+
+	// Wish carries out what is asked for on all nodes that it reaches; if a node with a part of the audit that has not
+	// ended is not among them, it fails with ErrUnavailable and names it.
 	Wish(ctx context.Context, id string, wish catalog.JobWish, reason, actor string) (Audit, error)
 }
 

@@ -67,13 +67,15 @@ func pageOf[T any](in *LongPaging, kind string, all []T, position func(*T) strin
 func (s audits) routes(api huma.API) {
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits", id: "audit-list",
 		tag:     "audits",
-		summary: "List the audits, newest first: all, or by state and replica"},
+		summary: "List the audits, newest first: all, or by state and replica; and name the nodes that did not answer"},
 		func(ctx context.Context, in *AuditListing) (wire.Page[wire.Audit], error) {
-			all, err := s.audits.List(ctx)
+			all, silent, err := s.audits.List(ctx)
 			if err != nil {
 				return wire.Page[wire.Audit]{}, err
 			}
-			return in.pageOf(all)
+			page, err := in.pageOf(all)
+			page.Silent = silent
+			return page, err
 		})
 	type start struct{ Body wire.AuditRequest }
 	replicasAsked := func(_ context.Context, in *start) (out []catalog.ReplicaName, err error) {

@@ -54,5 +54,8 @@ func TestAuditsAreListedByStateAndReplica(t *testing.T) {
 		if code != want {
 			t.Errorf("%s: %d %s", query, code, text)
 		}
+		if silent := strings.Contains(text, `"silent":[{"node":"s","name":"south-1","reason":"no answer"}]`); silent != (want == 200) {
+			t.Errorf("%s: south-1 did not answer: %s", query, text)
+		}
 	}
 }

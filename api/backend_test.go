@@ -302,7 +302,9 @@ func (fakeAudits) Start(_ context.Context, order AuditOrder, _ string) (wire.Aud
 	replica := order.Replica
 	return wire.Audit{ID: "a1", State: "running", Replicas: []string{string(replica)}, Nodes: []wire.AuditNode{}}, nil
 }
-func (fakeAudits) List(context.Context) ([]wire.Audit, error) { return nil, nil }
+func (fakeAudits) List(context.Context) ([]wire.Audit, []wire.SilentNode, error) {
+	return nil, []wire.SilentNode{{Node: "s", Name: "south-1", Reason: "no answer"}}, nil
+}
 func (fakeAudits) Show(_ context.Context, id string) (wire.Audit, error) {
 	if id == "north" {
 		return wire.Audit{ID: id, Replicas: []string{"north"}, Nodes: []wire.AuditNode{}}, nil

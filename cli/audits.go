@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -220,9 +222,51 @@ type auditListCmd struct {
 }
 
 func (l auditListCmd) Run(a *app) error {
-	return ask(a, showAll(auditTable), func(ctx context.Context, c *client.Client) ([]wire.Audit, error) {
-		return collect(most(l.Limit, c.Audits().Find(ctx, l.State, l.Replica)))
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		found, silent, err := l.find(ctx, archive.Audits())
+		if err != nil {
+			return err
+		}
+		answer := wire.Page[wire.Audit]{Items: found, Silent: silent}
+		if err := a.answer(answer, func() error { return auditTable(a, found) }); err != nil {
+			return err
+		}
+		for _, n := range silent {
+			_, _ = fmt.Fprintf(a.stderr, "node %s does not answer, so audits that only it knows are missing: %s\n",
+				n.Name, n.Reason)
+		}
+		if len(silent) > 0 {
+			return errNo
+		}
+		return nil
 	})
+}
+
+// find returns the audits that are asked for, and the nodes that did not answer for one of the pages.
+func (l auditListCmd) find(ctx context.Context, audits client.Audits) ([]wire.Audit, []wire.SilentNode, error) {
+	found, silent := []wire.Audit{}, map[string]wire.SilentNode{}
+	for at := (client.Place{}); ; {
+		page, err := audits.Page(ctx, l.State, l.Replica, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, n := range page.Silent {
+			silent[n.Name] = n
+		}
+		found = append(found, page.Items...)
+		if at.After = page.Next; at.After == "" || l.Limit > 0 && len(found) >= l.Limit {
+			break
+		}
+	}
+	if l.Limit > 0 && len(found) > l.Limit {
+		found = found[:l.Limit]
+	}
+	names := slices.Sorted(maps.Keys(silent))
+	out := make([]wire.SilentNode, len(names))
+	for i, name := range names {
+		out[i] = silent[name]
+	}
+	return found, out, nil
 }
 
 type auditShowCmd struct {

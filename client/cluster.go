@@ -171,7 +171,8 @@ func (a Audits) List(ctx context.Context) ([]wire.Audit, error) {
 	return out, nil
 }
 
-// Find yields the audits in the state, and of the replica, newest first. What is empty counts for nothing.
+// Find yields the audits in the state, and of the replica, newest first. What is empty counts for nothing. Those
+// that only a node knows which does not answer are left out; Page names such nodes.
 func (a Audits) Find(ctx context.Context, state, replica string) iter.Seq2[wire.Audit, error] {
 	return all[wire.Audit](ctx, a.c, asked(map[string]string{"state": state, "replica": replica}), "audits")
 }

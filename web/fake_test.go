@@ -332,7 +332,7 @@ func filled(name string) map[string]any {
 		"/copies":             wire.Page[wire.FileCopy]{Items: []wire.FileCopy{{File: name, Size: 5, Copy: copies[1]}}, Next: "k-1", Total: &total},
 		"/batches": wire.Page[wire.Batch]{Items: []wire.Batch{{ID: "b1", Program: name, State: wire.BatchDone, By: name, Opened: at, Ended: at,
 			Progress: &wire.BatchProgress{Selected: 9, Files: 9}}, {ID: "b2", State: wire.BatchIncomplete, Reason: name, Opened: at}}, Total: &total},
-		"/audits":   wire.Page[wire.Audit]{Items: []wire.Audit{{ID: "a1", Replicas: []string{name}, State: "done", Began: at, Ended: at, Files: 9, Total: 9}}, Total: &total},
+		"/audits":   wire.Page[wire.Audit]{Items: []wire.Audit{{ID: "a1", Replicas: []string{name}, State: "done", Began: at, Ended: at, Files: 9, Total: 9}}, Total: &total, Silent: silent},
 		"/strays":   wire.Page[wire.NodeStrays]{Items: []wire.NodeStrays{{Name: name, Files: 1, Bytes: 5, Strays: []wire.Stray{{Name: name, Where: "files", Path: name, Size: 5, State: name}}}, {Name: name, Unreachable: name}}},
 		"/trail":    wire.Page[wire.Event]{Items: []wire.Event{{Seq: 5, At: at, ActorName: name, Act: name, Subject: name, Detail: name}}, Next: "e-5", Total: &total},
 		"/users":    wire.Page[wire.Person]{Items: []wire.Person{person}},

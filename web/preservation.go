@@ -15,6 +15,7 @@ type preservationPage struct {
 	Read     bool                 `json:"read"`   // the replicas are known
 	Audits   []wire.Audit         `json:"audits"` // that have not ended, of the newest
 	Audited  bool                 `json:"audited"`
+	Silent   []wire.SilentNode    `json:"silent"`  // nodes that did not say which audits they carry out
 	Waiting  *int                 `json:"waiting"` // proposals that wait for a second person; nil: not known
 }
 
@@ -35,7 +36,7 @@ func showPreservation(ctx context.Context, v *visit) (any, error) {
 				p.Audits = append(p.Audits, a)
 			}
 		}
-		p.Audited = err == nil
+		p.Audited, p.Silent = err == nil, found.Silent
 		return err
 	})
 	v.ask(ctx, "web.approvals", soon, func(ctx context.Context) error {

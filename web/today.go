@@ -90,7 +90,7 @@ func showToday(ctx context.Context, v *visit) (any, error) {
 		if err != nil {
 			return err
 		}
-		p.Audited = found.Next == "" // else an earlier one may have ended
+		p.Audited = found.Next == "" && len(found.Silent) == 0 // else another one may have ended
 		for i := range found.Items {
 			if a := &found.Items[i]; !a.Ended.IsZero() && p.Audit == nil {
 				p.Audit = a

@@ -168,6 +168,8 @@ type listed[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty"`
 	Total *int64 `json:"total,omitempty"`
+
+	Silent []wire.SilentNode `json:"silent,omitempty"` // nodes that did not answer
 }
 
 // InAll is Total, for the templates.
@@ -175,7 +177,7 @@ func (l *listed[T]) InAll() int64 { return *l.Total }
 
 func (l *listed[T]) set(p wire.Page[T], err error) error {
 	if err == nil {
-		*l = listed[T]{Asked: true, Items: p.Items, Next: p.Next, Total: p.Total}
+		*l = listed[T]{Asked: true, Items: p.Items, Next: p.Next, Total: p.Total, Silent: p.Silent}
 	}
 	return err
 }

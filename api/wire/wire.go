@@ -10,6 +10,9 @@ type Page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty" doc:"cursor of the next page; absent on the last"`
 	Total *int64 `json:"total,omitempty" doc:"how many items all pages have; absent where they are not counted"`
+
+	// Silent are nodes that were asked for what they know and did not answer; it is not on the page.
+	Silent []SilentNode `json:"silent,omitempty" doc:"nodes that did not answer: what only they know is missing; absent if there is none"`
 }
 
 // MaxPage is how many items a page has at most.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/api"
@@ -110,18 +111,26 @@ func (a Audits) note(ctx context.Context, id string, order api.AuditOrder, actor
 	return nil
 }
 
-// List returns the audits that the nodes know of, the newest first.
-func (a Audits) List(ctx context.Context) ([]api.Audit, error) {
+// List returns the audits that the nodes know of, the newest first, and the nodes that did not answer.
+func (a Audits) List(ctx context.Context) ([]api.Audit, []api.SilentNode, error) {
 	members, err := a.members("")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return gatherAudits(a.askAll(ctx, members, replica.AuditRequest{Act: "list"})), nil
+	parts := a.askAll(ctx, members, replica.AuditRequest{Act: "list"})
+	var silent []api.SilentNode
+	for _, part := range parts {
+		if part.err != nil {
+			silent = append(silent, api.SilentNode{Node: string(part.member.ID), Name: part.member.Name,
+				Reason: part.err.Error()})
+		}
+	}
+	return gatherAudits(parts), silent, nil
 }
 
-// Show returns one audit.
+// Show returns one audit. If a node that does not answer may know it, it fails with api.ErrUnavailable.
 func (a Audits) Show(ctx context.Context, id string) (api.Audit, error) {
-	all, err := a.List(ctx)
+	all, silent, err := a.List(ctx)
 	if err != nil {
 		return api.Audit{}, err
 	}
@@ -130,7 +139,20 @@ func (a Audits) Show(ctx context.Context, id string) (api.Audit, error) {
 			return one, nil
 		}
 	}
+	if len(silent) > 0 {
+		return api.Audit{}, fmt.Errorf("%w: no node that answers knows audit %q; %s", api.ErrUnavailable, id,
+			notAnswered(silent))
+	}
 	return api.Audit{}, fmt.Errorf("audit %q: %w", id, api.ErrNotFound)
+}
+
+// notAnswered names the nodes that did not answer.
+func notAnswered(silent []api.SilentNode) string {
+	names := make([]string, len(silent))
+	for i, s := range silent {
+		names[i] = s.Name
+	}
+	return "did not answer: " + strings.Join(names, ", ")
 }
 
 // Wish pauses, resumes or stops an audit on every node that has a part in it.
@@ -141,7 +163,8 @@ func (a Audits) Wish(ctx context.Context, id string, wish catalog.JobWish, reaso
 	if act == "" {
 		return api.Audit{}, fmt.Errorf("%w: wish %q: want run, pause or stop", api.ErrInvalid, wish)
 	}
-	if _, err := a.Show(ctx, id); err != nil {
+	before, err := a.Show(ctx, id)
+	if err != nil {
 		return api.Audit{}, err
 	}
 	members, err := a.members("")
@@ -149,13 +172,27 @@ func (a Audits) Wish(ctx context.Context, id string, wish catalog.JobWish, reaso
 		return api.Audit{}, err
 	}
 	a.Log.Info("audit changes", "audit", id, "wish", act, "reason", reason, "by", actor)
+	var left []string
 	for _, part := range a.askAll(ctx, members, replica.AuditRequest{Act: act, ID: id}) {
-		if part.err != nil {
+		if part.err != nil && goesOn(before, part.member.ID) {
 			a.Log.Warn("a node's part of the audit does not change", "audit", id,
 				"node", part.member.Name, "error", part.err)
+			left = append(left, fmt.Sprintf("%s: %v", part.member.Name, part.err))
 		}
 	}
+	if len(left) > 0 {
+		return api.Audit{}, fmt.Errorf("%w: the others did as asked; not reached was, for its part of audit %q, %s",
+			api.ErrUnavailable, id, strings.Join(left, "; "))
+	}
 	return a.Show(ctx, id)
+}
+
+// goesOn reports whether the node's part of the audit has not ended, as far as is known.
+func goesOn(a api.Audit, node catalog.NodeID) bool {
+	return slices.ContainsFunc(a.Nodes, func(p api.AuditNode) bool {
+		return p.Node == string(node) && p.State != string(replica.AuditDone) &&
+			p.State != string(replica.AuditIncomplete) && p.State != string(replica.AuditStopped)
+	})
 }
 
 // unheld returns how many files the replica, or all, are to hold in shards that no node holds, and their bytes: in all
