@@ -64,13 +64,17 @@ func (c fileRepairCmd) Run(a *app) error {
 				names = append(names, f.File)
 			}
 		}
+		sums, err := checksumReplicas(ctx, archive)
+		if err != nil {
+			return err
+		}
 		progress := a.bars()
 		bar := progress.count("repaired", int64(len(names)))
 		var all []repaired
 		failed := false
 		for i, name := range names {
 			bar.on(name)
-			one := c.repair(ctx, archive, name)
+			one := c.repair(ctx, archive, name, sums)
 			all, failed = append(all, one), failed || one.Outcome == outcomeFailed
 			bar.set(int64(i)+1, int64(len(names)))
 			if ctx.Err() != nil {
@@ -98,8 +102,22 @@ const (
 	outcomeFailed   = "failed"
 )
 
-// repair reads a file's copies and, where the replica's is bad and another good, waits for the new one.
-func (c fileRepairCmd) repair(ctx context.Context, archive *client.Client, name string) repaired {
+// checksumReplicas names the replicas that keep checksums alone: nothing can be repaired from them.
+func checksumReplicas(ctx context.Context, archive *client.Client) (map[string]bool, error) {
+	all, err := archive.Replicas().List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]bool{}
+	for _, r := range all {
+		sums[r.Name] = r.Kind == wire.Checksum
+	}
+	return sums, nil
+}
+
+// repair reads a file's copies and, where the replica's is bad and another good, waits for the new one. Copies in the
+// replicas that sums names are checksums alone.
+func (c fileRepairCmd) repair(ctx context.Context, archive *client.Client, name string, sums map[string]bool) repaired {
 	out := repaired{File: name, Replica: c.Replica, Outcome: outcomeFailed}
 	if c.Wait > 0 {
 		var cancel context.CancelFunc
@@ -111,15 +129,8 @@ func (c fileRepairCmd) repair(ctx context.Context, archive *client.Client, name 
 		out.Reason = err.Error()
 		return out
 	}
-	good := 0
-	for _, v := range found {
-		switch {
-		case v.Replica == c.Replica:
-			out.Was = v.State
-		case v.State == "ok":
-			good++
-		}
-	}
+	var good bool
+	out.Was, good = c.among(found, sums)
 	switch {
 	case out.Was == "":
 		out.Reason = "replica " + c.Replica + " is not to have this file"
@@ -127,8 +138,8 @@ func (c fileRepairCmd) repair(ctx context.Context, archive *client.Client, name 
 	case out.Was == "ok":
 		out.Outcome = outcomeNothing
 		return out
-	case good == 0:
-		out.Reason = "no other copy is good: there is nothing to repair it from"
+	case !good:
+		out.Reason = "no other copy with bytes is good: there is nothing to repair it from"
 		return out
 	}
 	err = every(ctx, time.Second, func() (bool, error) { return c.isRight(ctx, archive, name) })
@@ -141,6 +152,19 @@ func (c fileRepairCmd) repair(ctx context.Context, archive *client.Client, name 
 		out.Reason = err.Error()
 	}
 	return out
+}
+
+// among returns how the replica's copy is, empty if it is not to have one, and whether another copy has good bytes.
+func (c fileRepairCmd) among(found []wire.Verification, sums map[string]bool) (was string, good bool) {
+	for _, v := range found {
+		switch {
+		case v.Replica == c.Replica:
+			was = v.State
+		case v.State == "ok" && !sums[v.Replica]:
+			good = true
+		}
+	}
+	return was, good
 }
 
 // isRight reports whether the replica's copy counts as verified, and was found right when it was read just now.
