@@ -99,7 +99,7 @@ func TestNoVerdictOnWhatTheCatalogWasCorrectedTo(t *testing.T) {
 	}
 	judged := func(undecided int) {
 		t.Helper()
-		if j, err := Verdicts(w.view(), "", 10); err != nil || len(j.Verdicts) != 0 || len(j.Undecided) != undecided {
+		if j, err := Verdicts(w.view(), 0, "", 10); err != nil || len(j.Verdicts) != 0 || len(j.Undecided) != undecided {
 			t.Errorf("%+v, %v", j, err)
 		}
 	}

@@ -210,7 +210,7 @@ func (s *script) page(page duty.Page, err error) []string {
 
 // verdicts asks for the verdicts and carries them out.
 func (s *script) verdicts() []string {
-	j, err := duty.Verdicts(s.view(), "", 100)
+	j, err := duty.Verdicts(s.view(), s.stamp(), "", 100)
 	s.check(err)
 	var out []string
 	for _, v := range j.Verdicts {

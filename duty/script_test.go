@@ -167,12 +167,15 @@ func (s *script) line(line string) []string {
 		s.apply(catalog.RemoveMember, catalog.MemberRemoval{ID: id(args[1]), Lost: true})
 	case "pass":
 		s.apply(catalog.PassShard, catalog.ShardPass{Replica: replicaOf(args[2]), Shard: catalog.FileName(args[1]).Shard(), Node: id(args[2]), Ended: catalog.At(s.now)})
-	case "level2":
+	case "level2", "level5":
+		s.level = int(args[0][5] - '0')
 		for _, name := range s.names {
-			s.apply(catalog.UpdateMember, map[string]any{"id": id(name), "level": 2})
+			s.apply(catalog.UpdateMember, map[string]any{"id": id(name), "level": s.level})
 		}
-		s.apply(catalog.RaiseLevel, catalog.LevelChange{Level: 2})
-		s.level = 2
+		s.apply(catalog.RaiseLevel, catalog.LevelChange{Level: s.level})
+	case "read": // read FILE NODE: its copy is right
+		s.apply(catalog.FindCopies, catalog.Findings{Node: id(args[2]), Files: []catalog.Finding{{Name: catalog.FileName(args[1]),
+			FileList: catalog.FileListOK, Checksum: catalog.ChecksumOK, Found: digest(args[1])}}})
 	case "hear":
 		s.heard[id(args[1])] = s.now
 	case "wait":

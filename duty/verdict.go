@@ -3,8 +3,10 @@ package duty
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 )
 
 // Undecided is a disputed copy that is left to an operator.
@@ -22,26 +24,73 @@ type Judgement struct {
 	Done      bool             // no disputed file is behind Next
 }
 
-// Verdicts judges the disputed copies of the next n files behind after. For each digest vote the catalog's
+// WitnessesFor is how long a verdict on bytes waits until all other copies have been read: then it goes by those that
+// were.
+const WitnessesFor = 2 * time.Minute
+
+// Verdicts judges the disputed copies of the next n files behind after, at the time now. For each digest vote the catalog's
 // entry, every replica with a good copy or record, and every disputed copy whose bytes could be read; a copy
 // that is missing or unreadable has no vote. Neither has one of which an audit found what is the entry's digest since
 // the catalog was corrected: its node reads it again. A copy is bad when more than half of the votes are for the
 // entry's digest and a node has good bytes to repair it from. A tie, a majority against the catalog, and a
 // file without good bytes are left to an operator.
-func Verdicts(view catalog.View, after catalog.FileName, n int) (Judgement, error) {
-	files, err := view.Disputed(after, n)
-	out := Judgement{Next: after, Done: len(files) < n}
-	for i := range files {
+//
+// From level 5 on, no copy is judged bad for its bytes, or because they cannot be read, as long as there is another copy
+// with bytes and none of these was read since: its word would be that of an audit long ago. For WitnessesFor it is waited
+// until all were read; those that were not by then have no vote, and if none was, an operator is told.
+func Verdicts(view catalog.View, now catalog.Time, after catalog.FileName, n int) (Judgement, error) {
+	cluster, err := view.Cluster()
+	if err != nil {
+		return Judgement{}, err
+	}
+	bytes := map[catalog.ReplicaName]bool{} // replicas whose copies have to be read to vote
+	if cluster.Level >= files.LevelOfWitnesses {
+		replicas, err := view.Replicas()
+		if err != nil {
+			return Judgement{}, err
+		}
+		for _, r := range replicas {
+			bytes[r.Name] = r.Kind == catalog.Bitarchive
+		}
+	}
+	disputed, err := view.Disputed(after, n)
+	out := Judgement{Next: after, Done: len(disputed) < n}
+	for i := range disputed {
 		if err != nil {
 			break
 		}
-		err = out.judge(view, &files[i])
-		out.Next = files[i].Name
+		err = out.judge(view, now, &disputed[i], bytes)
+		out.Next = disputed[i].Name
 	}
 	return out, err
 }
 
-func (j *Judgement) judge(view catalog.View, f *catalog.File) error {
+// unread returns which replicas' good copies of the file have no vote, since nobody has read them since wrong bytes were
+// found elsewhere; whether another one was read; and whether the verdict waits for those that were not.
+func unread(f *catalog.File, now catalog.Time, bytes map[catalog.ReplicaName]bool) (
+	silent map[catalog.ReplicaName]bool, read, waits bool) {
+	silent = map[catalog.ReplicaName]bool{}
+	for i := range f.Copies {
+		c := &f.Copies[i]
+		switch {
+		case !bytes[c.Replica] || !c.Good() || c.Surplus:
+		case f.Unread(c):
+			silent[c.Replica] = true
+		default:
+			read = true
+		}
+	}
+	since := f.Doubted()
+	asked := time.Duration(now-since) * time.Millisecond // a stamp of the future is of a clock that was wrong
+	return silent, read, len(silent) > 0 && since <= now && asked < WitnessesFor
+}
+
+func (j *Judgement) judge(view catalog.View, now catalog.Time, f *catalog.File,
+	bytes map[catalog.ReplicaName]bool) error {
+	silent, witnessed, waits := unread(f, now, bytes)
+	if waits {
+		return nil
+	}
 	sources, err := view.CoveringFile(f)
 	if err != nil {
 		return err
@@ -54,6 +103,9 @@ func (j *Judgement) judge(view catalog.View, f *catalog.File) error {
 		vote, word := f.SHA256, short(f.SHA256)
 		switch {
 		case c.State != catalog.UploadCompleted:
+			continue
+		case !c.Disputed && silent[c.Replica]:
+			words = append(words, string(c.Replica)+"=unread")
 			continue
 		case !c.Disputed:
 		case c.FileList == catalog.FileListMissing || c.Found.IsZero():
@@ -72,6 +124,8 @@ func (j *Judgement) judge(view catalog.View, f *catalog.File) error {
 	votes := fmt.Sprintf("%d of %d for the catalog's digest (%s)", count[f.SHA256], total, strings.Join(words, " "))
 	why := ""
 	switch {
+	case len(silent) > 0 && !witnessed:
+		why = "no other copy could be read since: " + votes
 	case 2*count[f.SHA256] <= total:
 		why = "no majority: " + votes
 		for i := range f.Copies { // the same digest everywhere but in the catalog?

@@ -131,8 +131,9 @@ type Replica struct {
 	*auditor
 	*server
 	*finder
-	Disks *Disks // of this node
-	back  *backReader
+	Disks   *Disks // of this node
+	back    *backReader
+	witness *witness
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil except on a node of a checksum replica, which
@@ -173,6 +174,7 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 		finder: &finder{agreed: agreed, holdings: kept, entries: own, releases: free, duties: duties, pulls: pulls,
 			pace: pace}}
 	r.Disks, r.back = newDisks(r), &backReader{findings: found, own: serves.Checksum, pace: pace}
+	r.witness = &witness{findings: found, own: serves.Checksum}
 	return r, nil
 }
 
@@ -183,7 +185,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
 		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run,
-		r.runDiscards, r.compare, r.Disks.run, r.back.run,
+		r.runDiscards, r.compare, r.Disks.run, r.back.run, r.witness.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

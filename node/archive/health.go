@@ -186,7 +186,7 @@ func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, clock duty.Cl
 	if page.Stuck > 0 {
 		out = append(out, alert.New(alert.CopiesStuck, "", "copies", alert.Number(page.Stuck)))
 	}
-	verdicts, err := duty.Verdicts(v, "", healthPage)
+	verdicts, err := duty.Verdicts(v, clock.Now, "", healthPage)
 	if u := verdicts.Undecided; err == nil && len(u) > 0 {
 		out = append(out, alert.New(alert.DisputesUndecided, "", "copies", alert.Number(len(u)),
 			"file", string(u[0].Name), "replica", string(u[0].Replica), "reason", u[0].Why))

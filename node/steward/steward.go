@@ -298,7 +298,7 @@ func (s *Steward) judge(ctx context.Context) error {
 	for after := catalog.FileName(""); ; {
 		var j duty.Judgement
 		err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
-			j, err = duty.Verdicts(v, after, catalog.MaxItems/2)
+			j, err = duty.Verdicts(v, catalog.At(s.cfg.Now()), after, catalog.MaxItems/2)
 			return err
 		})
 		if err != nil {
