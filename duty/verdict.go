@@ -28,16 +28,16 @@ type Judgement struct {
 // were.
 const WitnessesFor = 2 * time.Minute
 
-// Verdicts judges the disputed copies of the next n files behind after, at the time now. For each digest vote the catalog's
-// entry, every replica with a good copy or record, and every disputed copy whose bytes could be read; a copy
+// Verdicts judges the disputed copies of the next n files behind after, at the time now. For each digest vote the
+// catalog's entry, every replica with a good copy or record, and every disputed copy whose bytes could be read; a copy
 // that is missing or unreadable has no vote. Neither has one of which an audit found what is the entry's digest since
 // the catalog was corrected: its node reads it again. A copy is bad when more than half of the votes are for the
-// entry's digest and a node has good bytes to repair it from. A tie, a majority against the catalog, and a
-// file without good bytes are left to an operator.
+// entry's digest and a node has good bytes to repair it from. A tie, a majority against the catalog, and a file without
+// good bytes are left to an operator.
 //
-// From level 5 on, no copy is judged bad for its bytes, or because they cannot be read, as long as there is another copy
-// with bytes and none of these was read since: its word would be that of an audit long ago. For WitnessesFor it is waited
-// until all were read; those that were not by then have no vote, and if none was, an operator is told.
+// From level 5 on, no copy is judged bad for its bytes, or because they cannot be read, as long as there is another
+// copy with bytes and none of these was read since: its word would be that of an audit long ago. For WitnessesFor it is
+// waited until all were read; those that were not by then have no vote, and if none was, an operator is told.
 func Verdicts(view catalog.View, now catalog.Time, after catalog.FileName, n int) (Judgement, error) {
 	cluster, err := view.Cluster()
 	if err != nil {
@@ -65,8 +65,8 @@ func Verdicts(view catalog.View, now catalog.Time, after catalog.FileName, n int
 	return out, err
 }
 
-// unread returns which replicas' good copies of the file have no vote, since nobody has read them since wrong bytes were
-// found elsewhere; whether another one was read; and whether the verdict waits for those that were not.
+// unread returns which replicas' good copies of the file have no vote, since nobody has read them since wrong bytes
+// were found elsewhere; whether another one was read; and whether the verdict waits for those that were not.
 func unread(f *catalog.File, now catalog.Time, bytes map[catalog.ReplicaName]bool) (
 	silent map[catalog.ReplicaName]bool, read, waits bool) {
 	silent = map[catalog.ReplicaName]bool{}

@@ -2,8 +2,8 @@ package files
 
 import "holdfast/catalog/agree"
 
-// LevelOfWitnesses is the level from which on a copy is judged bad only when another was read since it was found so: all
-// programs then read their copies of a file of which another copy is in doubt.
+// LevelOfWitnesses is the level from which on a copy is judged bad only when another was read since it was found so:
+// all programs then read their copies of a file of which another copy is in doubt.
 const LevelOfWitnesses = 5
 
 // Doubted returns since when bytes of the file were found to be wrong or not readable, by the last such finding that
@@ -22,6 +22,6 @@ func (c *Copy) inDoubt() bool {
 	return c.State == UploadCompleted && c.Disputed && c.FileList != FileListMissing
 }
 
-// Unread reports whether nobody has read the good copy since bytes of the file were found wrong elsewhere. Copying reads
-// and compares; a report that a copy is right is of one who has read it.
+// Unread reports whether nobody has read the good copy since bytes of the file were found wrong elsewhere. Copying
+// reads and compares; a report that a copy is right is of one who has read it.
 func (f *File) Unread(c *Copy) bool { return c.Good() && c.Since < f.Doubted() }
