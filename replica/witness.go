@@ -15,8 +15,8 @@ const (
 	witnessAgain = time.Minute // until copies that could not be read, or reported, are looked at again
 )
 
-// witness reads this node's copy of each file of which wrong bytes were found elsewhere since it was read last, and tells
-// the catalog what it found: a copy is judged bad only when another one was read (duty.Verdicts).
+// witness reads this node's copy of each file of which wrong bytes were found elsewhere since it was read last, and
+// tells the catalog what it found: a copy is judged bad only when another one was read (duty.Verdicts).
 type witness struct {
 	*findings
 	own func(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error)
