@@ -304,6 +304,9 @@ func TestPauseResumeStop(t *testing.T) {
 		if err != nil || tr.batch("ends").State != batches.Stopped || strings.Count(part, "\n") != 7 {
 			t.Errorf("a batch that was stopped: %v\n%s", err, part)
 		}
+		if s := tr.batch("ends").Summary; s == nil || s.Selected != 8 || s.Files != 7 || s.Failed != 0 || s.Output != int64(len(part)) {
+			t.Errorf("the summary of a batch that was stopped: %+v", s)
+		}
 	})
 }
 

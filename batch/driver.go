@@ -77,7 +77,42 @@ func (d *driver) round(ctx context.Context) error {
 			d.start(ctx, b)
 		}
 	}
-	return errors.Join(d.clean(ctx, kept), d.claim(ctx))
+	for _, b := range all {
+		if b.State == batches.Stopped && b.Summary == nil && b.Begun != 0 {
+			err = errors.Join(err, d.sumUp(ctx, b))
+		}
+	}
+	return errors.Join(err, d.clean(ctx, kept), d.claim(ctx))
+}
+
+// sumUp has it agreed what a batch that was stopped has brought: the results that are kept. Those that cannot be read
+// are not among them.
+func (d *driver) sumUp(ctx context.Context, b batches.Batch) error {
+	sum := newTally()
+	kept, err := openIndexes(d.folder(b.ID))
+	if err == nil {
+		for e := range kept.sorted() {
+			sum.add(e)
+		}
+		err = kept.err
+	}
+	if err != nil && !errors.Is(err, errGone) {
+		d.cfg.Log.Warn("results of a batch that was stopped cannot be read", "batch", b.ID, "error", err)
+	}
+	p, err := newPlan(&b, d.cfg.Catalog.View)
+	if err != nil {
+		return fmt.Errorf("count the files of batch %s, which was stopped: %w", b.ID, err)
+	}
+	end := batches.Ending{ID: b.ID, Node: d.cfg.Self, Term: b.Term, State: batches.Stopped, Summary: sum.now().Summary}
+	end.Summary.Selected = max(p.files, end.Summary.Files+end.Summary.Failed)
+	result, err := d.cfg.Catalog.Propose(ctx, batches.End, end, string(d.cfg.Self))
+	if err == nil && result.Refusal != nil {
+		err = result.Refusal
+	}
+	if err != nil {
+		return fmt.Errorf("propose the summary of batch %s, which was stopped: %w", b.ID, err)
+	}
+	return nil
 }
 
 // own returns the batches that this node drives, or drove to their end, and their ids.

@@ -168,7 +168,37 @@ func TestWhoDrivesABatch(t *testing.T) {
 		}
 	}
 	c.refused(catalog.Conflict, local, batches.Wish, batches.Wishing{ID: "x", Wish: "stop"})
+	if r := ending("south-1", 2, batches.Stopped, whole); code(r) != catalog.Conflict && code(r) != catalog.Invalid {
+		t.Errorf("the summary of a batch that was not stopped: %v", r)
+	}
 	if b := c.batch("x"); b.State != batches.Done || b.Summary.Files != 2 || b.Ended == 0 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// Of a batch that was stopped, its driver says once what was processed until then; its state and end stay.
+func TestTheSummaryOfAStoppedBatch(t *testing.T) {
+	c := batchTown(t)
+	c.does(local, batches.Open, asked("x"))
+	sum := func(node string, files int64) *catalog.Refusal {
+		return c.by(node, batches.End, batches.Ending{ID: "x", Node: id(node), Term: 1, State: batches.Stopped,
+			Summary: batches.Summary{Selected: 9, Files: files}}).Refusal
+	}
+	if r := sum("north-1", 3); r == nil || r.Code != catalog.Invalid {
+		t.Errorf("while it runs: %v", r)
+	}
+	c.does(local, batches.Wish, batches.Wishing{ID: "x", Wish: "stop", Reason: "enough"})
+	stopped := c.batch("x")
+	if r := sum("south-1", 3); r == nil || r.Code != catalog.Conflict {
+		t.Errorf("by another node: %v", r)
+	}
+	for _, files := range []int64{3, 5} {
+		if r := sum("north-1", files); r != nil {
+			t.Fatal(r)
+		}
+	}
+	if b := c.batch("x"); b.Summary == nil || b.Summary.Files != 3 || b.Summary.Selected != 9 || b.State != batches.Stopped ||
+		b.Ended != stopped.Ended || b.Reason != "enough" {
 		t.Errorf("%+v", b)
 	}
 }

@@ -86,7 +86,8 @@ func release(s *agree.State, b *Holder) (any, error) {
 	return one, errors.Join(s.Set(keyBatch(one.ID), one), s.Event(Release, one.ID, "node=%s term=%d", b.Node, b.Term))
 }
 
-// end keeps how a batch ended, if its driver says so. It is done only when every selected file was processed.
+// end keeps how a batch ended, if its driver says so. It is done only when every selected file was processed. Of a
+// batch that somebody stopped, the driver says what was processed until then.
 func end(s *agree.State, b *Ending) (any, error) {
 	one, err := batch(s, b.ID)
 	if err != nil {
@@ -98,16 +99,19 @@ func end(s *agree.State, b *Ending) (any, error) {
 	if one.Node != b.Node || one.Term != b.Term {
 		return nil, agree.Refuse(agree.Conflict, "batch %s is not driven by that node in term %d", one.ID, b.Term)
 	}
-	if one.State == b.State {
+	stopped := one.State == Stopped && b.State == Stopped && one.Summary == nil
+	if one.State == b.State && !stopped {
 		return one, nil
 	}
-	if one.State != Running {
+	if one.State != Running && !stopped {
 		return nil, agree.Refuse(agree.Conflict, "batch %s is %s", one.ID, one.State)
 	}
 	if err := b.check(one); err != nil {
 		return nil, err
 	}
-	one.State, one.Reason, one.Summary, one.Ended = b.State, agree.ClipReason(b.Reason), &b.Summary, s.At
+	if one.Summary = &b.Summary; !stopped {
+		one.State, one.Reason, one.Ended = b.State, agree.ClipReason(b.Reason), s.At
+	}
 	return one, errors.Join(s.Set(keyBatch(one.ID), one), s.Event(End, one.ID,
 		"state=%s files=%d failed=%d output=%d", one.State, b.Summary.Files, b.Summary.Failed, b.Summary.Output))
 }
@@ -125,6 +129,10 @@ func (b *Ending) check(one *Batch) error {
 				t.Selected)
 		}
 	case Incomplete:
+	case Stopped:
+		if one.State != Stopped {
+			return agree.Refuse(agree.Invalid, "batch %s was not stopped: it is %s", one.ID, one.State)
+		}
 	default:
 		return agree.Refuse(agree.Invalid, "a batch does not end as %q", agree.Clip(string(b.State), 40))
 	}
