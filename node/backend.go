@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/node/agreed"
 	"holdfast/node/archive"
 	"holdfast/node/front"
 	"holdfast/node/ledgers"
@@ -18,19 +18,18 @@ import (
 	"holdfast/node/membership"
 	"holdfast/node/soundness"
 	"holdfast/node/vault"
-	"holdfast/raft"
 	"holdfast/replica"
 )
 
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
-	agreed, cluster := n.agreed(), n.cluster()
+	state, cluster := n.agreed(), n.cluster()
 	var now func() time.Time
 	if n.cfg.Dates != nil { // else the API asks this machine
 		now = dates(n.cfg.Dates, n.clocks)
 	}
 	return api.Backend{
-		Catalog: agreed, Alerts: alertsOf(n), Notices: n.hooks, Archive: n.files(),
+		Catalog: state, Alerts: alertsOf(n), Notices: n.hooks, Archive: n.files(),
 		Losses: archive.Losses{Cluster: cluster}, Self: n, Strays: archive.Strays{Cluster: cluster},
 		Proofs: api.Proofs{Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name},
 			Ledgers: ledgers.Nodes{Ledgers: n.ledgers}, Backups: n.backups,
@@ -38,7 +37,7 @@ func (n *Node) backend() api.Backend {
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(),
 		Secrets:  secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
-		Invites: invites{n.member(), agreed.Propose},
+		Invites: invites{n.member(), state.Propose},
 		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
 		Sessions: links{n.sessions, func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
 		OfNodes:  api.OfNodes{Logs: booksOf(n), Figures: figuresOfAll(n)},
@@ -48,7 +47,9 @@ func (n *Node) backend() api.Backend {
 }
 
 // agreed returns the agreed state as the rooms see it.
-func (n *Node) agreed() agreed { return agreed{n.raft, n.id, n.log} }
+func (n *Node) agreed() agreed.State {
+	return agreed.State{Consensus: n.raft, Room: n.raft.Room, Self: n.id, Log: n.log}
+}
 
 // cluster returns what acts on the archive's files on all nodes need.
 func (n *Node) cluster() archive.Cluster {
@@ -86,72 +87,6 @@ func (n *Node) indexes() lookup.Indexes {
 		Ask: n.warrants.Caller(carrier{n.peer}), Log: n.log}
 }
 
-// agreed is the agreed state, of which it is known how far it has come, and through which this node decides.
-type agreed struct {
-	raft *raft.Node
-	self catalog.NodeID
-	log  *slog.Logger
-}
-
-// View shows one consistent version of this node's state.
-func (a agreed) View(see func(catalog.View) error) error { return a.raft.View(see) }
-
-// Linear returns when View sees all that was committed before the call.
-func (a agreed) Linear(ctx context.Context) error { return quorum(a.raft.Linear(ctx)) }
-
-// Propose has a command decided for the API, and waits until this node shows it.
-func (a agreed) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
-	if err := a.raft.Room(); err != nil {
-		return catalog.Result{}, fmt.Errorf("%w: %w", api.ErrNoRoom, err)
-	}
-	result, err := a.raft.Propose(ctx, kind, body, actor)
-	if err == nil {
-		a.CatchUp(ctx)
-	}
-	return result, quorum(err)
-}
-
-// CatchUp waits until this node's own state shows what the cluster has just decided, so that who asked finds what he
-// changed. That a leader is lost meanwhile does not undo the decision.
-func (a agreed) CatchUp(ctx context.Context) {
-	if a.raft.IsLeader() {
-		return
-	}
-	if err := a.raft.Linear(ctx); err != nil {
-		a.log.Debug("a decision is not seen here yet", "error", err)
-	}
-}
-
-// retryPause is the pause between tries of a command that must not be lost.
-const retryPause = 2 * time.Second
-
-// insist proposes a command until it is decided or ctx ends, and returns the refusal if there is one.
-func (a agreed) insist(ctx context.Context, kind catalog.Kind, body any) (*catalog.Refusal, error) {
-	for {
-		result, err := a.raft.Propose(ctx, kind, body, string(a.self))
-		if err == nil {
-			return result.Refusal, nil
-		}
-		a.log.Warn("command waits", "kind", kind, "error", err)
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(retryPause):
-		}
-	}
-}
-
-// quorum turns Raft's answer into the API's.
-func quorum(err error) error {
-	switch {
-	case errors.Is(err, raft.ErrNoQuorum):
-		return api.ErrNoQuorum // says the same
-	case errors.Is(err, raft.ErrNoRoom):
-		return fmt.Errorf("%w: %w", api.ErrNoRoom, err)
-	}
-	return err
-}
-
 // invites makes join tokens for the API.
 type invites struct {
 	member  membership.Member
@@ -174,12 +109,4 @@ func (s secrets) Seal(job harvest.Job) (harvest.Job, *catalog.Secret, error) {
 		err = fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
 	return open, sealed, err
-}
-
-// ignoreNotFound turns the catalog's ErrNotFound into nil.
-func ignoreNotFound(err error) error {
-	if errors.Is(err, catalog.ErrNotFound) {
-		return nil
-	}
-	return err
 }

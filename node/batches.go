@@ -32,19 +32,11 @@ func openBatches(n *Node) {
 	n.batches = batch.New(batch.Config{Self: n.id, Dir: in("batches"), Work: in("batch-work"), Disk: n.disk,
 		Room:     func() (int64, error) { return n.room().Left(n.cfg.Data) },
 		Programs: batch.Programs(batch.Tools{Captures: index.Captures, Duplicate: metadata.Duplicate}),
-		Catalog:  batchCatalog{n.agreed()}, Files: batchFiles{n.store.Open, n.replica}, Nodes: carrier{n.peer},
+		Catalog:  n.raft, Files: batchFiles{n.store.Open, n.replica}, Nodes: carrier{n.peer},
 		Near: near.order, Duties: batchDuties{n.id, n.raft.View}, Now: n.clocks.Now,
 		Limits: batch.Limits{Files: n.cfg.Limits.BatchFiles, Pace: int64(n.cfg.Limits.BatchPace),
 			Memory: int64(n.cfg.Limits.BatchMem)},
 		Log: n.log.With("room", "batch")})
-}
-
-// batchCatalog is the agreed state for batches.
-type batchCatalog struct{ agreed }
-
-// Propose has a command decided.
-func (a batchCatalog) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
-	return a.raft.Propose(ctx, kind, body, actor)
 }
 
 // batchDuties say which batches this node owes to drive.

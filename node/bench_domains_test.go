@@ -24,6 +24,7 @@ import (
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 	"holdfast/internal/kv/memory"
+	"holdfast/node/agreed"
 	"holdfast/node/config"
 	"holdfast/node/runner"
 )
@@ -76,7 +77,7 @@ type manyDomains struct {
 }
 
 // noJobs is an agreed state without jobs, for the runner of a node whose jobs the benchmark ends by itself.
-type noJobs struct{ agreed }
+type noJobs struct{ agreed.State }
 
 func (noJobs) View(see func(catalog.View) error) error { return see(catalog.NewView(&memory.Tx{})) }
 

@@ -111,7 +111,7 @@ var ErrOldProgram = errors.New("this program is too old for the cluster's level:
 func checkLevel(view func(func(catalog.View) error) error, supported int) error {
 	return view(func(v catalog.View) error {
 		c, err := v.Cluster()
-		if err := ignoreNotFound(err); err != nil {
+		if err != nil && !errors.Is(err, catalog.ErrNotFound) { // nothing has been agreed yet
 			return err
 		}
 		if c.Level > supported {

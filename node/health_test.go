@@ -47,7 +47,7 @@ func TestTheStatusTellsOfCopiesThatComeToNothing(t *testing.T) {
 	})
 	eventually(t, "the status says so", func() error {
 		report := catalog.CopyReports{Node: n.id, Copies: []catalog.CopyReport{{Name: "lost.warc", State: catalog.UploadFailed, Reason: "its bytes are nowhere"}}}
-		if _, err := n.agreed().insist(t.Context(), catalog.ReportCopies, report); err != nil { // of no effect before the shard has a holder
+		if _, err := n.agreed().Insist(t.Context(), catalog.ReportCopies, report); err != nil { // of no effect before the shard has a holder
 			return err
 		}
 		st := n.Status(t.Context())

@@ -67,7 +67,10 @@ func consensusOf(r *raft.Node, self catalog.NodeID) (metrics.Consensus, error) {
 	err := r.View(func(v catalog.View) error {
 		cluster, err := v.Cluster()
 		out.ClusterLevel = cluster.Level
-		return ignoreNotFound(err)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return nil
+		}
+		return err
 	})
 	return out, err
 }

@@ -184,20 +184,9 @@ func (n *Node) openWarrants() error {
 			return n.warrants.LocalOf(v, id)
 		},
 		Pages:   func() error { return servesPages(front.OriginsOf(n.cfg.Config)) },
-		Propose: refusing(n.agreed()), Used: n.warrants.Uses.Note, Now: time.Now, Log: n.log.With("room", "session")})
+		Propose: n.agreed().Decide, Used: n.warrants.Uses.Note, Now: time.Now, Log: n.log.With("room", "session")})
 	n.warrants.Session = n.sessions.Of
 	return nil
-}
-
-// refusing has commands decided, and takes a refusal for an error.
-func refusing(a agreed) session.Propose {
-	return func(ctx context.Context, kind catalog.Kind, body any, actor string) error {
-		result, err := a.Propose(ctx, kind, body, actor)
-		if err == nil && result.Refusal != nil {
-			err = result.Refusal
-		}
-		return err
-	}
 }
 
 func (n *Node) openRunner() {
@@ -205,7 +194,7 @@ func (n *Node) openRunner() {
 		Origin: runner.Origin{Organization: n.cfg.Organization, Address: n.cfg.Address(),
 			Definition: definitions{n.harvester}.find},
 		Slots: n.cfg.Limits.Crawls, Lease: time.Duration(n.cfg.Limits.Lease), Disk: n.disk, Log: n.log,
-		Agreement: n.raft, Archive: harvested{n.store, n.replica, n.log}, Insist: n.agreed().insist,
+		Agreement: n.raft, Archive: harvested{n.store, n.replica, n.log}, Insist: n.agreed().Insist,
 		Silent: func() time.Duration { silent, _ := n.raft.Heard(); return silent },
 		Room:   func() (int64, error) { return n.room().Left(n.cfg.Data) },
 		Able:   crawler.Able, Channels: n.cfg.Channels,

@@ -148,7 +148,7 @@ func (n *Node) steward() *steward.Steward {
 // member returns what keeps this node a member.
 func (n *Node) member() membership.Member {
 	return membership.Member{Folder: n.cfg, Roster: n.roster, Refusals: n.refusals, Agreement: agreement{n.raft},
-		Caller: carrier{n.peer}, Insist: n.agreed().insist, Log: n.log}
+		Caller: carrier{n.peer}, Insist: n.agreed().Insist, Log: n.log}
 }
 
 // timekeeper returns what keeps this node's clocks compared.
