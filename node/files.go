@@ -8,8 +8,6 @@ import (
 	"log/slog"
 
 	"holdfast/catalog"
-	"holdfast/catalog/files"
-	"holdfast/raft"
 	"holdfast/replica"
 )
 
@@ -58,41 +56,6 @@ func (h harvested) Put(ctx context.Context, path string, as catalog.Addition) er
 		return nil
 	}
 	return err
-}
-
-// replicaCatalog is the catalog as the replica sees it.
-type replicaCatalog struct {
-	*raft.Node
-	self catalog.NodeID
-	of   catalog.ReplicaName
-	bell *bell
-}
-
-// Watch signals after changes of the catalog that may mean work here, and when what waited for its turn is due.
-func (c replicaCatalog) Watch() (<-chan struct{}, func()) {
-	w := c.Node.Watch(catalog.PrefixFiles, catalog.PrefixUnproved, catalog.PrefixLayout, catalog.PrefixReleases(c.self),
-		catalog.PrefixLeft(c.self), catalog.PrefixOwed(c.of), catalog.PrefixMembers, files.PrefixDiscards(c.self))
-	due, deaf := c.bell.listen()
-	both, done := make(chan struct{}, 1), make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-w.C:
-			case <-due:
-			}
-			select {
-			case both <- struct{}{}:
-			default:
-			}
-		}
-	}()
-	return both, func() {
-		close(done)
-		deaf()
-		w.Close()
-	}
 }
 
 // record is the bytes of a record. Its Doubt is the reading's, for callers who find that the bytes do not match the

@@ -60,7 +60,7 @@ func (n *Node) onGossip(e gossip.Event) {
 func (n *Node) tellOf(e gossip.Event) {
 	n.changed.tell()
 	if e.Kind != gossip.NodeUpdated {
-		n.bell.ring() // an owed copy may have found a source
+		n.bell.Ring() // an owed copy may have found a source
 	}
 }
 

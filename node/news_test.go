@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"holdfast/gossip"
+	"holdfast/node/owed"
 )
 
 func TestANodeThatComesMayHaveWhatIsOwed(t *testing.T) {
 	t.Parallel()
-	n := &Node{log: quiet(), bell: newBell(), changed: newChanges()}
-	due, deaf := n.bell.listen()
+	n := &Node{log: quiet(), bell: owed.NewBell(), changed: newChanges()}
+	due, deaf := n.bell.Listen()
 	defer deaf()
 	rang := func() bool {
 		select {

@@ -28,6 +28,7 @@ import (
 	"holdfast/node/membership"
 	"holdfast/node/metrics"
 	"holdfast/node/notices"
+	"holdfast/node/owed"
 	"holdfast/node/runner"
 	"holdfast/node/session"
 	"holdfast/node/steward"
@@ -61,8 +62,8 @@ type Node struct {
 
 	roster   *membership.Roster
 	refusals *membership.Refusals
-	bell     *bell    // rings when something is due that the catalog does not tell
-	changed  *changes // gossip has news
+	bell     *owed.Bell // rings when something is due that the catalog does not tell
+	changed  *changes   // gossip has news
 	clocks   *membership.Clocks
 	proving
 	seen    *watch // since when there are alerts
@@ -93,8 +94,8 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	cfg := folderOf(settings, log)
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.PrivateDisk(), started: time.Now(),
 		ready: make(chan struct{}),
-		bell:  newBell(), changed: newChanges(), clocks: membership.NewClocks(), refusals: membership.NewRefusals(),
-		seen: &watch{}}
+		bell:  owed.NewBell(), changed: newChanges(), clocks: membership.NewClocks(),
+		refusals: membership.NewRefusals(), seen: &watch{}}
 	if err := cfg.CheckRestoring(); err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func openNotices(n *Node) error {
 	n.notices = notices.New(notices.Config{Self: n.id, Name: n.cfg.Name, Agreement: n.raft, Alive: n.isAlive,
 		Quorum: func() bool { return n.raft.Status().Quorum }, Now: n.clocks.Now, Zones: time.LoadLocation,
 		Post: office, Secrets: secrets, Heartbeat: notices.Heartbeat(n.cfg.Notices.Heartbeat),
-		AuditAge: auditAge(n.cfg.Limits), Certificate: n.cfg.Secure.Certificate,
+		AuditAge: n.cfg.Limits.AuditAlert(), Certificate: n.cfg.Secure.Certificate,
 		Log: n.log.With("room", "notices")})
 	return nil
 }

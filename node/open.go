@@ -15,6 +15,7 @@ import (
 	"holdfast/node/front"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
+	"holdfast/node/owed"
 	"holdfast/node/runner"
 	"holdfast/node/session"
 	"holdfast/node/vault"
@@ -115,17 +116,23 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 	name := catalog.ReplicaName(n.cfg.Replica.Name)
 	others := replica.Remote{Self: n.id, Place: n.cfg.Replica.Place, Carrier: carrier{n.peer},
 		View: n.raft.View, Alive: n.alive, Doubts: doubts}
-	owed := &duties{self: n.id, replica: name, kind: kind, auditEvery: time.Duration(n.cfg.Limits.AuditEvery),
-		view: n.raft.View, alive: n.isAlive, clocks: n.clocks, bell: n.bell,
-		news: n.raft.Keys(catalog.PrefixFiles)}
-	n.closers = append(n.closers, func() error { owed.news.Close(); return nil })
+	news := n.raft.Keys(catalog.PrefixFiles)
+	n.closers = append(n.closers, func() error { news.Close(); return nil })
+	duties := owed.New(owed.Config{Self: n.id, Replica: name, Kind: kind,
+		AuditEvery: time.Duration(n.cfg.Limits.AuditEvery), View: n.raft.View, Alive: n.isAlive, Clocks: n.clocks,
+		Bell: n.bell, News: news})
+	watched := owed.Catalog{Agreement: n.raft, Self: n.id, Replica: name, Bell: n.bell,
+		Changes: func(prefixes ...string) (<-chan struct{}, func()) {
+			w := n.raft.Watch(prefixes...)
+			return w.C, w.Close
+		}}
 	n.replica, err = replica.New(replica.Config{
 		Self: n.id, Replica: name, Audits: in("audits"),
 		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving),
 		AuditRate: int64(n.cfg.Limits.AuditPace), PresenceEvery: time.Duration(n.cfg.Limits.Presence),
 		Challenges: n.cfg.Limits.Challenges,
 		AuditHours: n.cfg.Limits.AuditHours.Has,
-	}, store, sums, others, replicaCatalog{n.raft, n.id, name, n.bell}, owed, n.log)
+	}, store, sums, others, watched, duties, n.log)
 	n.health = &archive.Health{Self: n.id, Outbox: in("outbox"), Store: n.store, Replica: n.replica,
 		View: n.raft.View, Alive: n.alive, Clock: n.clocks.Duty, Log: n.log,
 		More: func(v catalog.View) ([]alert.Alert, error) { return membership.Unlisted(n.cfg.File, v) }}

@@ -1,10 +1,9 @@
-package node
+package owed
 
 import (
 	"sync"
 
 	"holdfast/catalog"
-	"holdfast/raft"
 )
 
 // latelyMost bounds how many files are looked at before all others because their entries changed lately.
@@ -18,7 +17,7 @@ type lately struct {
 }
 
 // take adds what news tells and returns all names. What there is no room for is found among all that is owed.
-func (l *lately) take(news *raft.Keys) []catalog.FileName {
+func (l *lately) take(news News) []catalog.FileName {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.names == nil {

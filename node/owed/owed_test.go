@@ -1,4 +1,4 @@
-package node
+package owed
 
 import (
 	"testing"
@@ -10,8 +10,8 @@ import (
 func TestTheFirstOfAllPagesWakes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := &duties{bell: newBell()}
-		rings, end := d.bell.listen()
+		d := New(Config{Bell: NewBell()})
+		rings, end := d.cfg.Bell.Listen()
 		defer end()
 		for _, pages := range [][]time.Duration{{time.Second, time.Hour}, {time.Hour, time.Second, 2 * time.Second}} {
 			began := time.Now()
