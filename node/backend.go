@@ -74,6 +74,15 @@ func (n *Node) room() archive.Room {
 	return archive.Room{Disk: n.disk, Reserve: int64(n.cfg.Limits.Reserve)}
 }
 
+// space returns what this node's disks for files have.
+func (n *Node) space() archive.Space {
+	s := archive.Space{Disk: n.disk, Folders: n.cfg.Files, Reserve: uint64(n.cfg.Limits.Reserve)}
+	if n.replica != nil {
+		s.Own, s.Mounted = n.replica.Disks, n.store.Mounted
+	}
+	return s
+}
+
 // jobs returns what tells how jobs stand on all nodes.
 func (n *Node) jobs() crawls {
 	members := func() []catalog.Member { return n.roster.Known().Members }

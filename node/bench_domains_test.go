@@ -25,6 +25,7 @@ import (
 	"holdfast/catalog/runs"
 	"holdfast/internal/kv/memory"
 	"holdfast/node/agreed"
+	"holdfast/node/archive"
 	"holdfast/node/config"
 	"holdfast/node/runner"
 )
@@ -164,7 +165,7 @@ func (m *manyDomains) here(cfg config.Config) running {
 	}
 	n.crawls = runner.New(runner.Config{Self: n.id, Name: cfg.Name, Data: cfg.Data, Disk: n.disk, Log: n.log,
 		Agreement: noJobs{n.agreed()}, Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C,
-		Archive: harvested{n.store, n.replica, n.log}, Lease: time.Hour,
+		Archive: archive.Entering{Kept: n.store, Replica: n.replica, Log: n.log}, Lease: time.Hour,
 		Room:   func() (int64, error) { return n.room().Left(n.cfg.Data) },
 		Stale:  func(catalog.View) (bool, error) { return false, nil },
 		Silent: func() time.Duration { return 0 }})

@@ -14,6 +14,7 @@ import (
 	"holdfast/index/jobset"
 	"holdfast/index/shelf"
 	"holdfast/internal/disk"
+	"holdfast/node/archive"
 	"holdfast/node/metadata"
 )
 
@@ -43,8 +44,8 @@ func (i jobIndexes) Records(ctx context.Context, job uint64, url, kind *regexp.R
 func jobIndexesOf(n *Node) jobIndexes {
 	dir := filepath.Join(n.cfg.Data, indexesFolder)
 	agreed := metadata.Agreed{Agreement: n.raft}
-	return jobIndexes{n.jobLines, n.documents, metadata.Extractor{Jobs: agreed, Records: replayRecords{n.replica},
-		Indexes: n.jobLines, Dir: dir, Disk: n.disk, Memory: 32 << 20,
+	return jobIndexes{n.jobLines, n.documents, metadata.Extractor{Jobs: agreed,
+		Records: archive.Records{Replica: n.replica}, Indexes: n.jobLines, Dir: dir, Disk: n.disk, Memory: 32 << 20,
 		Room:    func() (int64, error) { return n.room().Left(n.cfg.Data) },
 		Version: Version()}}
 }
@@ -94,7 +95,7 @@ func openDerived(n *Node) {
 			Log: n.log.With("room", name)}
 	}
 	files := func(kept shelf.Config) metadata.Files {
-		return metadata.Files{Reader: metadata.Reader{Records: replayRecords{n.replica}, Dir: kept.Dir,
+		return metadata.Files{Reader: metadata.Reader{Records: archive.Records{Replica: n.replica}, Dir: kept.Dir,
 			Room: kept.Room, Log: kept.Log}, Jobs: metadata.Agreed{Agreement: n.raft}, Memory: 32 << 20}
 	}
 	documents, indexes := kept("documents", 32<<30), kept(indexesFolder, 16<<30)

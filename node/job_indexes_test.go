@@ -14,6 +14,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/api/wire"
+	"holdfast/node/archive"
 	"holdfast/warc"
 )
 
@@ -138,7 +139,7 @@ func recordAt(t *testing.T, n running, file, offset string) *warc.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := replayRecords{n.replica}.Open(t.Context(), file, at, 0)
+	body, err := archive.Records{Replica: n.replica}.Open(t.Context(), file, at, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

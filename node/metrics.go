@@ -148,14 +148,8 @@ func auditsOf(all []replica.Audit) (out metrics.Audits) {
 
 // diskAt returns the room on a disk of files, nothing for one that was taken out.
 func diskAt(n *Node, root string) (metrics.Disk, error) {
-	if n.replica.Disks.TakenAway(root) {
-		return metrics.Disk{}, nil
-	}
-	if err := n.replica.Disks.Mounted(root); err != nil { // else this is the room of the disk below
-		return metrics.Disk{}, err
-	}
-	free, size, err := n.disk.Free(root)
-	if err != nil {
+	free, size, gone, err := n.space().Of(root)
+	if gone || err != nil {
 		return metrics.Disk{}, err
 	}
 	return metrics.Disk{Root: root, Size: int64(size), Free: int64(free), Reserve: int64(n.cfg.Limits.Reserve)}, nil

@@ -87,7 +87,16 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"),
 		Quarantine: in("quarantine"),
 		Reserve:    reserve, Known: in("roots"), Fresh: in("fresh"),
-		Asked: in("disks.json"), Kept: n.fileKept, Gone: n.fileGone}
+		Asked: in("disks.json"), Kept: func(name catalog.FileName) {
+			if n.indexer != nil {
+				n.indexer.Stored(name)
+			}
+		},
+		Gone: func(name catalog.FileName) {
+			if n.indexer != nil {
+				n.indexer.Gone(name)
+			}
+		}}
 	store, err := replica.OpenStore(files, n.cfg.FilesDisk(), n.log)
 	if err != nil {
 		return err
@@ -111,7 +120,7 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 		n.closers = append(n.closers, x.Close)
 		n.index = x
 		room := func(ctx context.Context) bool { return n.room().Wait(ctx, in("index")) }
-		n.indexer = lookup.NewIndexer(x, indexedFiles{store}, room, n.log)
+		n.indexer = lookup.NewIndexer(x, archive.Indexed{Store: store}, room, n.log)
 	}
 	name := catalog.ReplicaName(n.cfg.Replica.Name)
 	others := replica.Remote{Self: n.id, Place: n.cfg.Replica.Place, Carrier: carrier{n.peer},
@@ -137,18 +146,6 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 		View: n.raft.View, Alive: n.alive, Clock: n.clocks.Duty, Log: n.log,
 		More: func(v catalog.View) ([]alert.Alert, error) { return membership.Unlisted(n.cfg.File, v) }}
 	return err
-}
-
-func (n *Node) fileKept(name catalog.FileName) {
-	if n.indexer != nil {
-		n.indexer.Stored(name)
-	}
-}
-
-func (n *Node) fileGone(name catalog.FileName) {
-	if n.indexer != nil {
-		n.indexer.Gone(name)
-	}
 }
 
 // vaultConfig returns the settings of the node's vault.
@@ -201,11 +198,12 @@ func (n *Node) openRunner() {
 		Origin: runner.Origin{Organization: n.cfg.Organization, Address: n.cfg.Address(),
 			Definition: definitions{n.harvester}.find},
 		Slots: n.cfg.Limits.Crawls, Lease: time.Duration(n.cfg.Limits.Lease), Disk: n.disk, Log: n.log,
-		Agreement: n.raft, Archive: harvested{n.store, n.replica, n.log}, Insist: n.agreed().Insist,
-		Silent: func() time.Duration { silent, _ := n.raft.Heard(); return silent },
-		Room:   func() (int64, error) { return n.room().Left(n.cfg.Data) },
-		Able:   crawler.Able, Channels: n.cfg.Channels,
-		Open: n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: replayRecords{n.replica},
+		Agreement: n.raft, Insist: n.agreed().Insist,
+		Archive: archive.Entering{Kept: n.store, Replica: n.replica, Log: n.log},
+		Silent:  func() time.Duration { silent, _ := n.raft.Heard(); return silent },
+		Room:    func() (int64, error) { return n.room().Left(n.cfg.Data) },
+		Able:    crawler.Able, Channels: n.cfg.Channels,
+		Open: n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: archive.Records{Replica: n.replica},
 		Documents: n.documents, Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C})
 }
 
@@ -216,5 +214,5 @@ func (n *Node) replayHandler(offered *words.Offer) (*replay.Handler, error) {
 		left, err := n.room().Left(incoming)
 		return err == nil && left >= size
 	}, Languages: offered}
-	return replay.New(cfg, n.captures, replayRecords{n.replica}, n.log)
+	return replay.New(cfg, n.captures, archive.Records{Replica: n.replica}, n.log)
 }

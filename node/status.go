@@ -12,7 +12,6 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/gossip"
-	"holdfast/node/archive"
 	"holdfast/node/front"
 	"holdfast/node/membership"
 	"holdfast/node/steward"
@@ -54,27 +53,7 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
 		Running: n.crawls.List(), Refused: refusals(n.peer.Stats()),
 	}
-	for _, path := range n.cfg.Files {
-		if n.replica.Disks.TakenAway(path) {
-			continue
-		}
-		free, total, err := n.disk.Free(path)
-		if err != nil && !n.replica.Disks.Takes(path) && n.store.Mounted() == nil {
-			continue // it was emptied, and taken away
-		}
-		if err != nil {
-			out.Alerts = append(out.Alerts, alert.New(alert.DiskUnreadable, path, "reason", err.Error()))
-			continue
-		}
-		out.Disks = append(out.Disks, api.Disk{Path: path, Free: int64(free), Total: int64(total)})
-		if free < uint64(n.cfg.Limits.Reserve) {
-			out.Alerts = append(out.Alerts, alert.New(alert.DiskLow, path, "bytes", alert.Number(free)))
-		}
-	}
-	if report, err := n.replica.Disks.Report(); err == nil {
-		out.Alerts = append(out.Alerts, archive.Ailing(report)...)
-		out.DiskMove = archive.Shown(report).Move
-	}
+	out.Disks, out.DiskMove, out.Alerts = n.space().Look()
 	if err := n.raft.Room(); err != nil {
 		out.Alerts = append(out.Alerts, alert.New(alert.NoRoom, "", "reason", err.Error()))
 	}
@@ -155,9 +134,6 @@ func (n *Node) facts() gossip.Facts {
 			f.Standing = gossip.Standing(s)
 		}
 	}
-	paths := slices.DeleteFunc(slices.Clone(n.cfg.Files), func(path string) bool {
-		return n.replica != nil && !n.replica.Disks.Takes(path)
-	})
-	f.Free, f.Total = n.disk.Room(paths, uint64(n.cfg.Limits.Reserve))
+	f.Free, f.Total = n.space().All()
 	return f
 }
