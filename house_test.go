@@ -86,7 +86,7 @@ var plan = map[string][]string{
 	"node/notices":    {"alert", "catalog", "duty", "internal/seal", "internal/words", "notice"},
 	"node/openid":     {},
 	"node/owed":       {"catalog", "duty", "replica"},
-	"node/runner":     {"alert", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
+	"node/runner":     {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
 	"node/session":    {"api", "catalog"},
 	"node/vault":      {"alert", "catalog", "duty", "harvest", "internal/seal"},

@@ -16,6 +16,7 @@ import (
 	"holdfast/node/ledgers"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
+	"holdfast/node/runner"
 	"holdfast/node/soundness"
 	"holdfast/node/vault"
 	"holdfast/replica"
@@ -84,9 +85,10 @@ func (n *Node) space() archive.Space {
 }
 
 // jobs returns what tells how jobs stand on all nodes.
-func (n *Node) jobs() crawls {
+func (n *Node) jobs() runner.Nodes {
 	members := func() []catalog.Member { return n.roster.Known().Members }
-	return crawls{n.id, n.crawls, carrier{n.peer}, n.warrants, members, n.log}
+	return runner.Nodes{Self: n.id, Own: n.crawls, Members: members, Ask: n.warrants.Caller(carrier{n.peer}),
+		Open: carrier{n.peer}.Open, Token: n.warrants.Of}
 }
 
 // indexes returns what tells how the indexes of all nodes stand.

@@ -10,7 +10,6 @@ import (
 	"holdfast/batch"
 	"holdfast/catalog"
 	"holdfast/catalog/people"
-	"holdfast/harvest"
 	"holdfast/node/figures"
 	"holdfast/node/ledgers"
 	"holdfast/node/logbook"
@@ -130,7 +129,7 @@ func (n *Node) handle() {
 
 // handleActs names who answers what people and programs ask through another node.
 func (n *Node) handleActs() {
-	to, w, own := carrier{n.peer}, n.warrants, n.answers()
+	to, w, own, jobs := carrier{n.peer}, n.warrants, n.answers(), n.jobs()
 	look := warrant.Deed{Act: catalog.Look}
 	to.answers(replica.VerifyCall, warrant.Answer(w, replica.VerifyCall,
 		func(catalog.FileName) warrant.Deed { return w.Here(catalog.CheckCopies) }, warrant.Whoever(own.Verify)))
@@ -166,9 +165,9 @@ func (n *Node) handleActs() {
 		return look
 	}, warrant.Whoever(n.indexes().Serve)))
 	to.answers(runner.ProgressCall, warrant.Answer(w, runner.ProgressCall,
-		func(uint64) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveProgress)))
+		func(uint64) warrant.Deed { return look }, warrant.Whoever(jobs.ServeProgress)))
 	to.answers(runner.RunningCall, warrant.Answer(w, runner.RunningCall,
-		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveRunning)))
+		func(struct{}) warrant.Deed { return look }, warrant.Whoever(jobs.ServeRunning)))
 	to.answers(alertCall, warrant.Answer(w, alertCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(alertsOf(n).serve)))
 	to.answers(batch.ProgressCall, warrant.Answer(w, batch.ProgressCall,
@@ -191,32 +190,8 @@ func (n *Node) handleActs() {
 		func(logbook.RaiseRequest) warrant.Deed { return w.Here(catalog.ChangeNode) }, books.ServeRaise))
 	to.answers(figures.Call, warrant.Answer(w, figures.Call,
 		func(figures.Request) warrant.Deed { return look }, warrant.Whoever(figuresOfAll(n).Serve)))
-	to.answers(runner.OrderCall, warrant.Answer(w, runner.OrderCall, n.deedOf,
-		func(ctx context.Context, from catalog.NodeID, by string, r runner.OrderRequest) (harvest.Reply, error) {
-			if by != "" && !r.Order.Reads() {
-				r.Order.By = by
-			}
-			return n.crawls.Order(ctx, from, r)
-		}))
-}
-
-// deedOf returns the act that an order asks for, in the collection of its job. If the collection is not known, only a
-// caller who may do it everywhere may do it; if the job's settings cannot be read, only one who may let it reach the
-// nodes' own network.
-func (n *Node) deedOf(r runner.OrderRequest) warrant.Deed {
-	d := warrant.Deed{Where: catalog.Where{Collections: []catalog.CollectionName{""}}}
-	_ = n.raft.View(func(v catalog.View) error {
-		job, err := v.Job(r.Job)
-		d.Act, d.Where.Collections[0] = api.ActOf(harvest.Settings{}, r.Order), job.Collection
-		if err != nil || r.Order.Reads() {
-			return err
-		}
-		d.Act = catalog.ReachInside
-		spec, err := v.Head(&job)
-		if err == nil {
-			d.Act = api.ActOf(spec.Settings, r.Order)
-		}
-		return err
-	})
-	return d
+	to.answers(runner.OrderCall, warrant.Answer(w, runner.OrderCall, func(r runner.OrderRequest) warrant.Deed {
+		act, where := jobs.Needs(r)
+		return warrant.Deed{Act: act, Where: where}
+	}, jobs.ServeOrder))
 }
