@@ -114,7 +114,7 @@ func (n *Node) handle() {
 		})
 	})
 	carrier{p}.takes(batch.TaskStream, peer.Bulk, n.batches.Serve)
-	carrier{p}.takes(batch.ResultStream, peer.Bulk, batchesOf(n).serveResult)
+	carrier{p}.takes(batch.ResultStream, peer.Bulk, batchesOf(n).ServeResult)
 	carrier{p}.answers(replica.ChecksumCall, wire.Answer(replica.ChecksumCall, n.answers().Checksum))
 	carrier{p}.answers(replica.ChallengeCall, wire.Answer(replica.ChallengeCall, n.answers().Challenge))
 	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
@@ -171,7 +171,7 @@ func (n *Node) handleActs() {
 	to.answers(alertCall, warrant.Answer(w, alertCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(alertsOf(n).serve)))
 	to.answers(batch.ProgressCall, warrant.Answer(w, batch.ProgressCall,
-		func(string) warrant.Deed { return look }, warrant.Whoever(batchesOf(n).serveProgress)))
+		func(string) warrant.Deed { return look }, warrant.Whoever(batchesOf(n).ServeProgress)))
 	books := booksOf(n)
 	to.answers(ledgers.MakeCall, warrant.Answer(w, ledgers.MakeCall,
 		func(struct{}) warrant.Deed { return w.Here(catalog.CheckCopies) }, n.ledgers.Begin))

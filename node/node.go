@@ -14,7 +14,7 @@ import (
 	"holdfast/api"
 	"holdfast/batch"
 	"holdfast/catalog"
-	"holdfast/catalog/batches"
+	asked "holdfast/catalog/batches"
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/index/dedup"
@@ -243,7 +243,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"sessions", n.sessions.Run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
 		part{"ingest", n.ingests.Run},
-		part{"batches", n.watching(n.batches.Run, batches.PrefixBatches, catalog.PrefixMembers)},
+		part{"batches", n.watching(n.batches.Run, asked.PrefixBatches, catalog.PrefixMembers)},
 		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, atAPI) }},
 		part{"alerts", answers.Watch},
 		part{"figures", n.figures.Run},
