@@ -16,6 +16,7 @@ import (
 	"holdfast/node/ledgers"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
+	"holdfast/node/pages"
 	"holdfast/node/runner"
 	"holdfast/node/soundness"
 	"holdfast/node/vault"
@@ -40,10 +41,11 @@ func (n *Node) backend() api.Backend {
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), state.Propose},
 		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
-		Sessions: links{n.sessions, func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
-		OfNodes:  api.OfNodes{Logs: booksOf(n), Figures: figuresOfAll(n)},
-		Batches:  batchesOf(n),
-		Local:    n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
+		Sessions: pages.Links{Sessions: n.sessions,
+			Origins: func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
+		OfNodes: api.OfNodes{Logs: booksOf(n), Figures: figuresOfAll(n)},
+		Batches: batchesOf(n),
+		Local:   n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
 	}
 }
 

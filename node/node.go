@@ -29,6 +29,7 @@ import (
 	"holdfast/node/metrics"
 	"holdfast/node/notices"
 	"holdfast/node/owed"
+	"holdfast/node/pages"
 	"holdfast/node/runner"
 	"holdfast/node/session"
 	"holdfast/node/steward"
@@ -191,13 +192,15 @@ func (n *Node) Run(ctx context.Context) error {
 	answers := api.New(n.backend(), n.log)
 	n.notices.See(answers.Seen)
 	var origins front.Origins
-	var readers, pages http.Handler
-	offered, err := languages(n.hooks.texts, n.cfg.Config, n.log)
+	var readers, archivists http.Handler
+	offered, err := n.cfg.Offered(n.hooks.texts, n.log)
 	if err == nil {
 		readers, err = n.replayHandler(offered)
 	}
 	if err == nil {
-		pages, err = pagesOf(n, answers, &origins, offered)
+		archivists, err = pages.New(pages.Config{Cluster: n.roster.Known().Cluster.Name, Node: n.cfg.Name,
+			Place: n.cfg.Replica.Place, OpenID: n.cfg.OpenID, API: answers.Pages(), Sessions: n.sessions,
+			Origins: &origins, Languages: offered, Log: n.log})
 	}
 	var ports front.Front
 	if err == nil {
@@ -210,7 +213,8 @@ func (n *Node) Run(ctx context.Context) error {
 	n.cfg.Listen.API, n.cfg.Listen.Access = ports.API.Addr().String(), ports.Access.Addr().String()
 	origins = front.OriginsOf(n.cfg.Config) // the ports are known
 	figures := metrics.New(figuresOf(n), n.log.With("room", "metrics"))
-	atAPI := figures.Count("api", besideAPI(answers, answers.Guard(catalog.Look, figures), origins.ForPages(pages)))
+	atAPI := figures.Count("api", front.Beside(answers, answers.Guard(catalog.Look, figures),
+		origins.ForPages(archivists)))
 	member, captures := n.member(), figures.Count("access", origins.ForCaptures(readers))
 	parts := []part{
 		{"peer", n.peer.Run},

@@ -32,7 +32,7 @@ func openNotices(n *Node) error {
 	if err != nil {
 		return err
 	}
-	texts, err := texts(n.cfg.Config, n.log)
+	texts, err := n.cfg.Texts(n.log)
 	if err != nil {
 		return err
 	}

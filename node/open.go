@@ -16,6 +16,7 @@ import (
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/owed"
+	"holdfast/node/pages"
 	"holdfast/node/runner"
 	"holdfast/node/session"
 	"holdfast/node/vault"
@@ -187,7 +188,7 @@ func (n *Node) openWarrants() error {
 			}
 			return n.warrants.LocalOf(v, id)
 		},
-		Pages:   func() error { return servesPages(front.OriginsOf(n.cfg.Config)) },
+		Pages:   func() error { return pages.Served(front.OriginsOf(n.cfg.Config)) },
 		Propose: n.agreed().Decide, Used: n.warrants.Uses.Note, Now: time.Now, Log: n.log.With("room", "session")})
 	n.warrants.Session = n.sessions.Of
 	return nil

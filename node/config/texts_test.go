@@ -1,4 +1,4 @@
-package node
+package config
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"holdfast/node/config"
 )
 
 // A node's folder adds a language and changes texts; a broken file is left out, and the log names it and the line.
@@ -37,12 +35,12 @@ func TestLanguagesOfTheNodesFolder(t *testing.T) {
 		{[]string{"da"}, filepath.Join(dir, "none"), "da=Søg", `no such file`},
 	} {
 		var log bytes.Buffer
-		cfg, to := config.Config{Languages: tt.languages, LanguageFiles: tt.folder}, slog.New(slog.NewTextHandler(&log, nil))
-		all, err := texts(cfg, to)
+		cfg, to := Config{Languages: tt.languages, LanguageFiles: tt.folder}, slog.New(slog.NewTextHandler(&log, nil))
+		all, err := cfg.Texts(to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := languages(all, cfg, to)
+		o, err := cfg.Offered(all, to)
 		if err != nil {
 			t.Fatal(err)
 		}

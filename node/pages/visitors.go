@@ -1,53 +1,14 @@
-package node
+package pages
 
 import (
 	"context"
 	"errors"
-	"net/http"
-	"strings"
-	"time"
 
-	"holdfast/api"
 	"holdfast/api/wire"
 	"holdfast/catalog"
-	"holdfast/internal/inprocess"
-	"holdfast/internal/words"
-	"holdfast/node/front"
 	"holdfast/node/session"
 	"holdfast/web"
 )
-
-// links are the links by which people sign in to this node's pages, as the API makes them.
-type links struct {
-	*session.Sessions
-	origins func() front.Origins
-}
-
-// Link returns the address at which a session begins, once.
-func (l links) Link(who catalog.Caller, token string) (url string, expires time.Time, err error) {
-	secret, expires, err := l.Sessions.Link(who, token)
-	if err != nil {
-		return "", time.Time{}, err
-	}
-	return l.origins().Pages.String() + "/sign-in?link=" + secret, expires, nil
-}
-
-// Invitation returns the address at which a person accepts an invitation, empty if this node serves no pages.
-func (l links) Invitation(text string) string {
-	at := l.origins()
-	if allowed, _ := at.PagesAllowed(); !allowed {
-		return ""
-	}
-	return at.Pages.String() + "/invitation?text=" + text
-}
-
-// servesPages refuses what has to do with pages on a node that serves none.
-func servesPages(at front.Origins) error {
-	if allowed, reason := at.PagesAllowed(); !allowed {
-		return &catalog.Refusal{Code: catalog.Unsafe, Message: "this node serves no pages: " + reason}
-	}
-	return nil
-}
 
 // visitors are the sessions as the pages see them.
 type visitors struct{ sessions *session.Sessions }
@@ -124,33 +85,4 @@ func highest(rights []catalog.Right) string {
 		}
 	}
 	return string(wire.Role(role))
-}
-
-// pagesOf returns the pages of a node. They are served where origins says, which need not be known yet.
-func pagesOf(n *Node, answers *api.API, origins *front.Origins, offered *words.Offer) (http.Handler, error) {
-	return web.New(web.Config{Cluster: n.roster.Known().Cluster.Name, Node: n.cfg.Name,
-		API: inprocess.New(answers.Pages(), n.log), Sessions: visitors{n.sessions}, Languages: offered,
-		Passwords: visitors{n.sessions}, OpenID: institutionOf(n, origins),
-		Secure: func(*http.Request) bool { return origins.Pages.Scheme == "https" }, // they are served nowhere else
-		Log:    n.log.With("room", "web"), Now: time.Now})
-}
-
-// besideAPI answers at the API's port: the API what is for programs, figures what asks for metrics, and the pages all
-// else.
-func besideAPI(answers, figures, pages http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case isAPI(r.URL.Path):
-			answers.ServeHTTP(w, r)
-		case r.URL.Path == "/metrics":
-			figures.ServeHTTP(w, r)
-		default:
-			pages.ServeHTTP(w, r)
-		}
-	})
-}
-
-// isAPI reports whether a path at the API's port is for programs.
-func isAPI(path string) bool {
-	return strings.HasPrefix(path, "/api/") || path == "/api" || path == "/openapi.json" || path == "/health"
 }

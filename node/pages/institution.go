@@ -1,4 +1,4 @@
-package node
+package pages
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"holdfast/catalog"
 	"holdfast/catalog/people"
 	"holdfast/node/config"
-	"holdfast/node/front"
 	"holdfast/node/openid"
 	"holdfast/node/session"
 	"holdfast/web"
@@ -28,12 +27,12 @@ type institution struct {
 }
 
 // institutionOf returns where people sign in with an account, nil if the settings name no service.
-func institutionOf(n *Node, origins *front.Origins) web.OpenID {
-	c := n.cfg.OpenID
+func institutionOf(of Config) web.OpenID {
+	c := of.OpenID
 	if c.Issuer == "" {
 		return nil
 	}
-	log := n.log.With("room", "openid")
+	log := of.Log.With("room", "openid")
 	if groups := c.Administrators(); len(groups) > 0 {
 		log.Warn("groups make administrators of the archive: whoever keeps them at the issuer decides who may do all",
 			"issuer", c.Issuer, "groups", groups)
@@ -44,8 +43,8 @@ func institutionOf(n *Node, origins *front.Origins) web.OpenID {
 	}
 	service := openid.New(openid.Config{Issuer: c.Issuer, Client: c.Client, SecretFile: c.SecretFile, Scopes: c.Scopes,
 		Groups: claim, Describe: c.Create, Now: time.Now, Log: log,
-		Redirect: func() string { return origins.Pages.String() + "/sign-in/openid" }})
-	return &institution{c, n.cfg.Replica.Place, service, n.sessions, log}
+		Redirect: func() string { return of.Origins.Pages.String() + "/sign-in/openid" }})
+	return &institution{c, of.Place, service, of.Sessions, log}
 }
 
 // Name is what people call the service.
