@@ -65,7 +65,7 @@ func (n *Node) openState() error {
 		return lost(err)
 	}
 	n.closers = append(n.closers, n.raft.Close)
-	if err := checkLevel(n.raft.View, catalog.Level); err != nil {
+	if err := membership.CheckLevel(n.raft.View, catalog.Level, Version()); err != nil {
 		return err
 	}
 	if err := n.cfg.NoteAgreed(n.disk); err != nil {
