@@ -13,6 +13,7 @@ import (
 	"holdfast/node/agreed"
 	"holdfast/node/archive"
 	"holdfast/node/front"
+	"holdfast/node/harvester"
 	"holdfast/node/ledgers"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
@@ -40,7 +41,7 @@ func (n *Node) backend() api.Backend {
 		Secrets:  secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), state.Propose},
-		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
+		Ingests: n.ingests, Previews: harvester.Previews{Harvester: n.harvester}, Indexes: jobIndexesOf(n),
 		Sessions: pages.Links{Sessions: n.sessions,
 			Origins: func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
 		OfNodes: api.OfNodes{Logs: booksOf(n), Figures: figuresOfAll(n)},

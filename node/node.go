@@ -193,7 +193,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.notices.See(answers.Seen)
 	var origins front.Origins
 	var readers, archivists http.Handler
-	offered, err := n.cfg.Offered(n.hooks.texts, n.log)
+	offered, err := n.cfg.Offered(n.hooks.Texts, n.log)
 	if err == nil {
 		readers, err = n.replayHandler(offered)
 	}

@@ -1,17 +1,11 @@
 package node
 
 import (
-	"crypto/rand"
-	"errors"
-	"fmt"
 	"os"
 	"time"
 
-	"holdfast/api"
 	"holdfast/catalog"
-	told "holdfast/catalog/notices"
 	"holdfast/crawler/fetch"
-	"holdfast/internal/words"
 	"holdfast/node/figures"
 	"holdfast/node/logbook"
 	"holdfast/node/notices"
@@ -21,7 +15,7 @@ import (
 // telling are the parts of a node by which people are told what goes on and what goes wrong.
 type telling struct {
 	notices *notices.Notices
-	hooks   hooks
+	hooks   notices.Hooks
 	book    *logbook.Book    // the node's log
 	figures *figures.Figures // over time
 }
@@ -46,7 +40,7 @@ func openNotices(n *Node) error {
 	if s := &n.cfg.Notices; s.SMTP != "" {
 		office.Mail = &notice.Mail{Server: s.SMTP, Security: notice.Security(s.Security), Sender: s.From, User: s.User}
 	}
-	n.hooks = hooks{secrets, texts}
+	n.hooks = notices.Hooks{Secrets: secrets, Texts: texts}
 	n.notices = notices.New(notices.Config{Self: n.id, Name: n.cfg.Name, Agreement: n.raft, Alive: n.isAlive,
 		Quorum: func() bool { return n.raft.Status().Quorum }, Now: n.clocks.Now, Zones: time.LoadLocation,
 		Post: office, Secrets: secrets, Heartbeat: notices.Heartbeat(n.cfg.Notices.Heartbeat),
@@ -54,31 +48,3 @@ func openNotices(n *Node) error {
 		Log: n.log.With("room", "notices")})
 	return nil
 }
-
-// hooks are the notices as the API sees them.
-type hooks struct {
-	secrets notices.Secrets
-	texts   *words.Words
-}
-
-// Hook seals a webhook, with a secret that is made unless one is given.
-func (h hooks) Hook(text, secret string) (origin, made string, sealed *told.Sealed, err error) {
-	if origin, err = notice.CheckURL(text); err != nil {
-		return "", "", nil, fmt.Errorf("%w: to: %w", api.ErrInvalid, err)
-	}
-	if secret == "" {
-		key := make([]byte, 32)
-		_, _ = rand.Read(key)
-		secret = notice.Secret(key)
-	} else if _, err = notice.Key(secret); err != nil {
-		return "", "", nil, fmt.Errorf("%w: secret: %w", api.ErrInvalid, err)
-	}
-	sealed, err = h.secrets.Seal(notices.Hook{URL: text, Secret: secret})
-	if errors.Is(err, notices.ErrNobodyOpens) {
-		err = fmt.Errorf("%w: %w", api.ErrUnavailable, err)
-	}
-	return origin, secret, sealed, err
-}
-
-// Languages are the tags of the languages in which notices can be written.
-func (h hooks) Languages() []string { return h.texts.Tags() }

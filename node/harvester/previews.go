@@ -1,17 +1,16 @@
-package node
+package harvester
 
 import (
 	"context"
 
 	"holdfast/api/wire"
-	"holdfast/node/harvester"
 )
 
-// previews says what harvests would do, as the API shows it.
-type previews struct{ *harvester.Harvester }
+// Previews says what harvests would do, as the API shows it.
+type Previews struct{ *Harvester }
 
 // Preview plans the jobs of a harvest and makes none.
-func (p previews) Preview(ctx context.Context, number uint64) (wire.HarvestPreview, error) {
+func (p Previews) Preview(ctx context.Context, number uint64) (wire.HarvestPreview, error) {
 	planned, err := p.Harvester.Preview(ctx, number)
 	out := wire.HarvestPreview{Jobs: planned.Count, Configurations: planned.Configurations, Expected: planned.Expected,
 		Busy: planned.Busy, BusyDomains: planned.BusyDomains, Channel: planned.Channel, Served: planned.Served,
