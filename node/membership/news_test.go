@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,16 +22,24 @@ func TestWhenANodeTellsItsFacts(t *testing.T) {
 		self := memberOf("self")
 		roster := NewRoster(Folder{}, disk.New(), self.ID, Known{Members: []catalog.Member{self, memberOf("other")}}, &links{},
 			slog.New(slog.DiscardHandler))
+		var mu sync.Mutex
 		told, joined := 0, [][]string{}
 		news := News{Self: self.ID, Roster: roster, Changed: NewChanges(), Log: slog.New(slog.DiscardHandler),
-			Join: func(others []string) { joined = append(joined, others) },
-			Tell: func() error { told++; return errors.New("too large") }} // which ends nothing
+			Join: func(others []string) { mu.Lock(); defer mu.Unlock(); joined = append(joined, others) },
+			Tell: func() error { // an error ends nothing
+				mu.Lock()
+				defer mu.Unlock()
+				told++
+				return errors.New("too large")
+			}}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- news.Run(ctx) }()
 		synctest.Wait()
 		expect := func(what string, times int, others ...[]string) {
 			t.Helper()
+			mu.Lock()
+			defer mu.Unlock()
 			if told != times || !slices.EqualFunc(joined, others, slices.Equal) {
 				t.Errorf("%s: told %d times, want %d; joined %v, want %v", what, told, times, joined, others)
 			}
