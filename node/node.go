@@ -1,6 +1,6 @@
-// Package node puts the rooms together: it reads the configuration, starts and stops the parts of a node in
-// order, connects mechanisms that do not know each other, and carries out what duty decides. It is the only
-// room where mechanisms meet, and decides nothing itself.
+// Package node puts the rooms together: it makes them with what the configuration says, starts and stops the parts of a
+// node in order, and connects mechanisms that do not know each other. It is the room where mechanisms meet, and decides
+// nothing itself: what decides, gathers or writes stands in the rooms inside it, each with what it needs by name.
 package node
 
 import (
