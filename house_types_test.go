@@ -224,6 +224,22 @@ func countFields(of *ast.StructType) (n int) {
 	return n
 }
 
+// maxWiring is how many files the room may have where mechanisms meet. What does more than connect them has a room of its own
+// inside it.
+const maxWiring = 12
+
+func TestNodeIsWiring(t *testing.T) {
+	n := 0
+	for _, s := range sources(t) {
+		if s.dir == "node" && !s.test {
+			n++
+		}
+	}
+	if n == 0 || n > maxWiring {
+		t.Errorf("node has %d files, at most %d", n, maxWiring)
+	}
+}
+
 // tagged is the tag of a struct's field, which Go cannot break: the line counts as far as the tag.
 var tagged = regexp.MustCompile("`[a-zA-Z]+:\".*`$")
 

@@ -163,7 +163,7 @@ func codeOf(err error) int {
 		return exitConfig
 	case errors.Is(err, membership.ErrRemoved), errors.Is(err, membership.ErrSuperseded),
 		errors.Is(err, membership.ErrStateLost), errors.Is(err, membership.ErrNoKey),
-		errors.Is(err, node.ErrOldProgram):
+		errors.Is(err, membership.ErrOldProgram):
 		return exitNoMember
 	case errors.Is(err, wire.ErrUnavailable), errors.Is(err, wire.ErrNoQuorum):
 		return exitUnavailable

@@ -1,185 +1,90 @@
 package node
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"path/filepath"
 	"time"
 
 	"holdfast/api"
+	"holdfast/batch"
 	"holdfast/catalog"
-	"holdfast/harvest"
 	"holdfast/node/archive"
+	"holdfast/node/batches"
+	"holdfast/node/figures"
 	"holdfast/node/front"
+	"holdfast/node/harvester"
 	"holdfast/node/ledgers"
+	"holdfast/node/logbook"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
+	"holdfast/node/pages"
+	"holdfast/node/runner"
 	"holdfast/node/soundness"
+	"holdfast/node/status"
 	"holdfast/node/vault"
-	"holdfast/raft"
-	"holdfast/replica"
+	"holdfast/node/warrant"
 )
 
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
-	agreed, cluster := n.agreed(), n.cluster()
+	cluster := n.cluster()
 	var now func() time.Time
 	if n.cfg.Dates != nil { // else the API asks this machine
 		now = dates(n.cfg.Dates, n.clocks)
 	}
 	return api.Backend{
-		Catalog: agreed, Alerts: alertsOf(n), Notices: n.hooks, Archive: n.files(),
-		Losses: archive.Losses{Cluster: cluster}, Self: n, Strays: archive.Strays{Cluster: cluster},
+		Catalog: n.agreed, Alerts: n.alerts, Notices: n.hooks, Archive: n.files(),
+		Losses: archive.Losses{Cluster: cluster}, Self: n.state, Strays: archive.Strays{Cluster: cluster},
 		Proofs: api.Proofs{Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name},
 			Ledgers: ledgers.Nodes{Ledgers: n.ledgers}, Backups: n.backups,
 			Checks: soundness.Nodes{Checks: n.sound}},
-		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(),
-		Secrets:  secrets{n.vault},
-		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
-		Invites: invites{n.member(), agreed.Propose},
-		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
-		Sessions: links{n.sessions, func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
-		OfNodes:  api.OfNodes{Logs: booksOf(n), Figures: figuresOfAll(n)},
-		Batches:  batchesOf(n),
-		Local:    n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
+		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs, Ended: n.jobs,
+		Secrets:  vault.Sealing{Vault: n.vault},
+		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes,
+		Invites: membership.Invites{Member: n.member(), Propose: n.agreed.Propose},
+		Ingests: n.ingests, Previews: harvester.Previews{Harvester: n.harvester}, Indexes: n.jobIndexes,
+		Sessions: pages.Links{Sessions: n.sessions,
+			Origins: func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
+		OfNodes: api.OfNodes{Logs: n.books, Figures: n.overTime},
+		Batches: n.allBatches,
+		Local:   n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
 	}
 }
 
-// agreed returns the agreed state as the rooms see it.
-func (n *Node) agreed() agreed { return agreed{n.raft, n.id, n.log} }
-
 // cluster returns what acts on the archive's files on all nodes need.
 func (n *Node) cluster() archive.Cluster {
-	return archive.Cluster{Self: n.id, Catalog: n.agreed(), Ask: n.warrants.Caller(carrier{n.peer}),
-		Own: n.answers(), Log: n.log}
-}
-
-// answers returns what answers other nodes about this node's replica.
-func (n *Node) answers() replica.Answers {
-	return replica.Answers{Replica: n.replica, Name: n.cfg.Name}
+	return archive.Cluster{Self: n.id, Catalog: n.agreed, Ask: n.warrants.Caller(carrier{n.peer}),
+		Own: n.answers, Log: n.log}
 }
 
 // files returns what puts and gets files.
 func (n *Node) files() archive.Files {
 	incoming := filepath.Join(n.cfg.Data, "incoming")
 	return archive.Files{Cluster: n.cluster(), Incoming: incoming,
-		Room: func() (int64, error) { return n.room().Left(incoming) }}
+		Room: func() (int64, error) { return n.room.Left(incoming) }}
 }
 
-// room is what may be written to this node's disks.
-func (n *Node) room() archive.Room {
-	return archive.Room{Disk: n.disk, Reserve: int64(n.cfg.Limits.Reserve)}
-}
-
-// jobs returns what tells how jobs stand on all nodes.
-func (n *Node) jobs() crawls {
-	members := func() []catalog.Member { return n.roster.Known().Members }
-	return crawls{n.id, n.crawls, carrier{n.peer}, n.warrants, members, n.log}
-}
-
-// indexes returns what tells how the indexes of all nodes stand.
-func (n *Node) indexes() lookup.Indexes {
-	members := func() []catalog.Member { return n.roster.Known().Members }
-	return lookup.Indexes{Self: n.id, Name: n.cfg.Name, Own: n.indexer, Members: members,
-		Ask: n.warrants.Caller(carrier{n.peer}), Log: n.log}
-}
-
-// agreed is the agreed state, of which it is known how far it has come, and through which this node decides.
-type agreed struct {
-	raft *raft.Node
-	self catalog.NodeID
-	log  *slog.Logger
-}
-
-// View shows one consistent version of this node's state.
-func (a agreed) View(see func(catalog.View) error) error { return a.raft.View(see) }
-
-// Linear returns when View sees all that was committed before the call.
-func (a agreed) Linear(ctx context.Context) error { return quorum(a.raft.Linear(ctx)) }
-
-// Propose has a command decided for the API, and waits until this node shows it.
-func (a agreed) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
-	if err := a.raft.Room(); err != nil {
-		return catalog.Result{}, fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+// space returns what this node's disks for files have.
+func (n *Node) space() archive.Space {
+	s := archive.Space{Disk: n.disk, Folders: n.cfg.Files, Reserve: uint64(n.cfg.Limits.Reserve)}
+	if n.replica != nil {
+		s.Own, s.Mounted = n.replica.Disks, n.store.Mounted
 	}
-	result, err := a.raft.Propose(ctx, kind, body, actor)
-	if err == nil {
-		a.CatchUp(ctx)
-	}
-	return result, quorum(err)
+	return s
 }
 
-// CatchUp waits until this node's own state shows what the cluster has just decided, so that who asked finds what he
-// changed. That a leader is lost meanwhile does not undo the decision.
-func (a agreed) CatchUp(ctx context.Context) {
-	if a.raft.IsLeader() {
-		return
-	}
-	if err := a.raft.Linear(ctx); err != nil {
-		a.log.Debug("a decision is not seen here yet", "error", err)
-	}
-}
-
-// retryPause is the pause between tries of a command that must not be lost.
-const retryPause = 2 * time.Second
-
-// insist proposes a command until it is decided or ctx ends, and returns the refusal if there is one.
-func (a agreed) insist(ctx context.Context, kind catalog.Kind, body any) (*catalog.Refusal, error) {
-	for {
-		result, err := a.raft.Propose(ctx, kind, body, string(a.self))
-		if err == nil {
-			return result.Refusal, nil
-		}
-		a.log.Warn("command waits", "kind", kind, "error", err)
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(retryPause):
-		}
-	}
-}
-
-// quorum turns Raft's answer into the API's.
-func quorum(err error) error {
-	switch {
-	case errors.Is(err, raft.ErrNoQuorum):
-		return api.ErrNoQuorum // says the same
-	case errors.Is(err, raft.ErrNoRoom):
-		return fmt.Errorf("%w: %w", api.ErrNoRoom, err)
-	}
-	return err
-}
-
-// invites makes join tokens for the API.
-type invites struct {
-	member  membership.Member
-	propose membership.Propose
-}
-
-// Create agrees on a token and returns its text.
-func (i invites) Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration,
-	actor string) (string, catalog.JoinToken, error) {
-	return i.member.Invite(ctx, i.propose, replica, lifetime, actor)
-}
-
-// secrets are the vault as the API sees it.
-type secrets struct{ vault *vault.Vault }
-
-// Seal parts a job from its secrets and seals these.
-func (s secrets) Seal(job harvest.Job) (harvest.Job, *catalog.Secret, error) {
-	open, sealed, err := s.vault.Seal(job)
-	if errors.Is(err, vault.ErrNobodyOpens) {
-		err = fmt.Errorf("%w: %w", api.ErrUnavailable, err)
-	}
-	return open, sealed, err
-}
-
-// ignoreNotFound turns the catalog's ErrNotFound into nil.
-func ignoreNotFound(err error) error {
-	if errors.Is(err, catalog.ErrNotFound) {
-		return nil
-	}
-	return err
+// openAsking makes what asks all nodes, and answers the others.
+func (n *Node) openAsking() {
+	ask, members := n.warrants.Caller(carrier{n.peer}), func() []catalog.Member { return n.roster.Known().Members }
+	n.jobs = runner.Nodes{Self: n.id, Own: n.crawls, Members: members, Ask: ask, Open: carrier{n.peer}.Open,
+		Token: n.warrants.Of}
+	n.indexes = lookup.Indexes{Self: n.id, Name: n.cfg.Name, Own: n.indexer, Members: members, Ask: ask, Log: n.log}
+	n.allBatches = batches.All{Self: n.id, Own: n.batches, Table: batch.Programs(batch.Tools{}), View: n.raft.View,
+		Ask: ask, Token: n.warrants.Of,
+		Allowed: func(from catalog.NodeID, token string, act catalog.Act, where catalog.Where) error {
+			_, err := n.warrants.Check(from, token, warrant.Deed{Act: act, Where: where})
+			return err
+		}}
+	n.books = logbook.Books{Self: n.id, Name: n.roster.NameOf, Own: n.book, Ask: ask}
+	n.overTime = figures.Nodes{Self: n.id, Name: n.roster.NameOf, Own: n.figures, Ask: ask}
+	n.alerts = status.Nodes{Own: n.state, Ask: ask}
 }

@@ -24,6 +24,8 @@ import (
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 	"holdfast/internal/kv/memory"
+	"holdfast/node/agreed"
+	"holdfast/node/archive"
 	"holdfast/node/config"
 	"holdfast/node/runner"
 )
@@ -76,7 +78,7 @@ type manyDomains struct {
 }
 
 // noJobs is an agreed state without jobs, for the runner of a node whose jobs the benchmark ends by itself.
-type noJobs struct{ agreed }
+type noJobs struct{ agreed.State }
 
 func (noJobs) View(see func(catalog.View) error) error { return see(catalog.NewView(&memory.Tx{})) }
 
@@ -162,11 +164,12 @@ func (m *manyDomains) here(cfg config.Config) running {
 		m.b.Fatal(err)
 	}
 	n.crawls = runner.New(runner.Config{Self: n.id, Name: cfg.Name, Data: cfg.Data, Disk: n.disk, Log: n.log,
-		Agreement: noJobs{n.agreed()}, Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C,
-		Archive: harvested{n.store, n.replica, n.log}, Lease: time.Hour,
-		Room:   func() (int64, error) { return n.room().Left(n.cfg.Data) },
+		Agreement: noJobs{n.agreed}, Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C,
+		Archive: archive.Entering{Kept: n.store, Replica: n.replica, Log: n.log}, Lease: time.Hour,
+		Room:   func() (int64, error) { return n.room.Left(n.cfg.Data) },
 		Stale:  func(catalog.View) (bool, error) { return false, nil },
 		Silent: func() time.Duration { return 0 }})
+	n.jobs.Own = n.crawls
 	ctx, stop := context.WithCancel(m.b.Context())
 	end := make(chan error, 1)
 	go func() { end <- n.Run(ctx) }()
@@ -247,7 +250,7 @@ func (m *manyDomains) decide(kind catalog.Kind, body any) json.RawMessage {
 // propose proposes a command in the actor's name until it is decided, and returns the answer.
 func (m *manyDomains) propose(kind catalog.Kind, body any, actor string) (answer json.RawMessage) {
 	eventually(m.b, string(kind), func() error {
-		r, err := m.n.agreed().Propose(m.b.Context(), kind, body, actor)
+		r, err := m.n.agreed.Propose(m.b.Context(), kind, body, actor)
 		if err == nil && r.Refusal != nil {
 			err = r.Refusal
 		}

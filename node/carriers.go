@@ -7,22 +7,11 @@ import (
 	"net"
 
 	"holdfast/api"
-	"holdfast/batch"
 	"holdfast/catalog"
-	"holdfast/catalog/people"
-	"holdfast/harvest"
-	"holdfast/node/figures"
-	"holdfast/node/ledgers"
-	"holdfast/node/logbook"
-	"holdfast/node/lookup"
-	"holdfast/node/membership"
-	"holdfast/node/runner"
-	"holdfast/node/soundness"
-	"holdfast/node/warrant"
+	"holdfast/gossip"
 	"holdfast/node/wire"
 	"holdfast/peer"
 	"holdfast/raft"
-	"holdfast/replica"
 )
 
 // The kinds of streams and calls between nodes that no room names. They are on the wire: a kind keeps its meaning for
@@ -92,131 +81,62 @@ func (c gossipCarrier) Dial(ctx context.Context, to string) (net.Conn, error) {
 	return c.peer.Open(ctx, peer.ID(to), gossipStream)
 }
 
-// handle names who answers which streams, calls and packets of other nodes.
-func (n *Node) handle() {
-	p := n.peer
-	p.HandleJoin(n.member().Welcome)
-	p.Handle(raftStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) {
-		n.raft.Stream(catalog.NodeID(from), s)
-	})
-	p.HandleCall(raftCall, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
-		return n.raft.Serve(ctx, catalog.NodeID(from), request)
-	})
-	p.Handle(gossipStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) {
-		n.gossip.Stream(string(from), s)
-	})
-	p.Packets(func(from peer.ID, packet []byte) { n.gossip.Packet(string(from), packet) })
-	carrier{p}.takes(replica.FileStream, peer.Bulk, n.answers().File)
-	carrier{p}.takes(lookup.Stream, peer.Control, n.captures.Serve)
-	carrier{p}.takes(runner.LogStream, peer.Bulk, func(_ context.Context, from catalog.NodeID, s net.Conn) {
-		n.crawls.ServeLog(from, s, func(token string) error {
-			_, err := n.warrants.Check(from, token, warrant.Deed{Act: catalog.Look})
-			return err
-		})
-	})
-	carrier{p}.takes(batch.TaskStream, peer.Bulk, n.batches.Serve)
-	carrier{p}.takes(batch.ResultStream, peer.Bulk, batchesOf(n).serveResult)
-	carrier{p}.answers(replica.ChecksumCall, wire.Answer(replica.ChecksumCall, n.answers().Checksum))
-	carrier{p}.answers(replica.ChallengeCall, wire.Answer(replica.ChallengeCall, n.answers().Challenge))
-	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
-	carrier{p}.answers(membership.MembersCall, n.roster.AnswerMembers())
-	carrier{p}.answers(membership.ClockCall, n.clocks.AnswerClock())
-	carrier{p}.answers(ledgers.PageCall, wire.Answer(ledgers.PageCall, n.ledgers.Page))
-	carrier{p}.answers(ledgers.KeepCall, wire.Answer(ledgers.KeepCall, n.ledgers.Keep))
-	carrier{p}.answers(ledgers.SignCall, wire.Answer(ledgers.SignCall, n.ledgers.Sign))
-	carrier{p}.answers(runner.PaceCall, n.crawls.AnswerPace())
-	n.handleActs()
+// facts is what this node tells the others by gossip.
+func (n *Node) facts() gossip.Facts {
+	f := gossip.Facts{ID: string(n.id), Name: n.cfg.Name, Replica: n.cfg.Replica.Name, Place: n.cfg.Replica.Place,
+		Addresses: n.cfg.Table.Addresses, Version: Version()}
+	if n.crawls != nil {
+		f.Jobs = len(n.crawls.List())
+	}
+	if n.raft != nil {
+		f.Raft = string(n.raft.Status().Leader)
+		if s, err := n.raft.Standing(); err == nil {
+			f.Standing = gossip.Standing(s)
+		}
+	}
+	f.Free, f.Total = n.space().All()
+	return f
 }
 
-// handleActs names who answers what people and programs ask through another node.
-func (n *Node) handleActs() {
-	to, w, own := carrier{n.peer}, n.warrants, n.answers()
-	look := warrant.Deed{Act: catalog.Look}
-	to.answers(replica.VerifyCall, warrant.Answer(w, replica.VerifyCall,
-		func(catalog.FileName) warrant.Deed { return w.Here(catalog.CheckCopies) }, warrant.Whoever(own.Verify)))
-	to.answers(replica.FindCall, warrant.Answer(w, replica.FindCall,
-		func(replica.Held) warrant.Deed { return w.Here(catalog.CheckCopies) }, warrant.Whoever(own.Find)))
-	to.answers(replica.StraysCall, warrant.Answer(w, replica.StraysCall,
-		func(struct{}) warrant.Deed { return warrant.Deed{Act: catalog.LookAtDisks} }, warrant.Whoever(own.Strays)))
-	to.answers(replica.StrayCall, warrant.Answer(w, replica.StrayCall,
-		func(r replica.StrayRequest) warrant.Deed {
-			d := w.Here(catalog.CheckCopies)
-			if r.Collection != "" { // a new file of it
-				d.Where.Collections = []catalog.CollectionName{r.Collection}
-			}
-			return d
-		}, own.Stray))
-	to.answers(replica.QuarantineCall, warrant.Answer(w, replica.QuarantineCall,
-		func(r replica.AsideRequest) warrant.Deed {
-			if r.Act == "list" {
-				return warrant.Deed{Act: catalog.LookAtDisks}
-			}
-			return w.Here(catalog.CheckCopies)
-		}, warrant.Whoever(own.Quarantine)))
-	to.answers(replica.AuditCall, warrant.Answer(w, replica.AuditCall, func(r replica.AuditRequest) warrant.Deed {
-		if r.Act == "list" {
-			return look
-		}
-		return w.Here(catalog.CheckCopies)
-	}, warrant.Whoever(own.Audit)))
-	to.answers(lookup.IndexCall, warrant.Answer(w, lookup.IndexCall, func(r lookup.IndexRequest) warrant.Deed {
-		if r.Rebuild {
-			return w.Here(catalog.RebuildIndex)
-		}
-		return look
-	}, warrant.Whoever(n.indexes().Serve)))
-	to.answers(runner.ProgressCall, warrant.Answer(w, runner.ProgressCall,
-		func(uint64) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveProgress)))
-	to.answers(runner.RunningCall, warrant.Answer(w, runner.RunningCall,
-		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveRunning)))
-	to.answers(alertCall, warrant.Answer(w, alertCall,
-		func(struct{}) warrant.Deed { return look }, warrant.Whoever(alertsOf(n).serve)))
-	to.answers(batch.ProgressCall, warrant.Answer(w, batch.ProgressCall,
-		func(string) warrant.Deed { return look }, warrant.Whoever(batchesOf(n).serveProgress)))
-	books := booksOf(n)
-	to.answers(ledgers.MakeCall, warrant.Answer(w, ledgers.MakeCall,
-		func(struct{}) warrant.Deed { return w.Here(catalog.CheckCopies) }, n.ledgers.Begin))
-	to.answers(ledgers.StateCall, warrant.Answer(w, ledgers.StateCall,
-		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.ledgers.State)))
-	whole := warrant.Deed{Act: people.BackUp}
-	to.answers(soundness.PinCall, warrant.Answer(w, soundness.PinCall,
-		func(struct{}) warrant.Deed { return whole }, warrant.Whoever(n.sound.Pin)))
-	to.answers(soundness.CheckCall, warrant.Answer(w, soundness.CheckCall,
-		func(soundness.Request) warrant.Deed { return whole }, warrant.Whoever(n.sound.Begin)))
-	to.answers(soundness.StateCall, warrant.Answer(w, soundness.StateCall,
-		func(struct{}) warrant.Deed { return whole }, warrant.Whoever(n.sound.State)))
-	to.answers(logbook.LinesCall, warrant.Answer(w, logbook.LinesCall,
-		func(api.LogQuery) warrant.Deed { return w.Here(catalog.LookAtNode) }, warrant.Whoever(books.ServeLines)))
-	to.answers(logbook.RaiseCall, warrant.Answer(w, logbook.RaiseCall,
-		func(logbook.RaiseRequest) warrant.Deed { return w.Here(catalog.ChangeNode) }, books.ServeRaise))
-	to.answers(figures.Call, warrant.Answer(w, figures.Call,
-		func(figures.Request) warrant.Deed { return look }, warrant.Whoever(figuresOfAll(n).Serve)))
-	to.answers(runner.OrderCall, warrant.Answer(w, runner.OrderCall, n.deedOf,
-		func(ctx context.Context, from catalog.NodeID, by string, r runner.OrderRequest) (harvest.Reply, error) {
-			if by != "" && !r.Order.Reads() {
-				r.Order.By = by
-			}
-			return n.crawls.Order(ctx, from, r)
-		}))
+// heard is what gossip says of each node.
+func heard(g *gossip.Gossip) map[catalog.NodeID]api.Presence {
+	out := map[catalog.NodeID]api.Presence{}
+	for _, f := range g.Nodes() {
+		out[catalog.NodeID(f.Facts.ID)] = api.Presence{State: string(f.State), Version: f.Facts.Version,
+			Free: int64(f.Facts.Free), Jobs: f.Facts.Jobs}
+	}
+	return out
 }
 
-// deedOf returns the act that an order asks for, in the collection of its job. If the collection is not known, only a
-// caller who may do it everywhere may do it; if the job's settings cannot be read, only one who may let it reach the
-// nodes' own network.
-func (n *Node) deedOf(r runner.OrderRequest) warrant.Deed {
-	d := warrant.Deed{Where: catalog.Where{Collections: []catalog.CollectionName{""}}}
-	_ = n.raft.View(func(v catalog.View) error {
-		job, err := v.Job(r.Job)
-		d.Act, d.Where.Collections[0] = api.ActOf(harvest.Settings{}, r.Order), job.Collection
-		if err != nil || r.Order.Reads() {
-			return err
-		}
-		d.Act = catalog.ReachInside
-		spec, err := v.Head(&job)
-		if err == nil {
-			d.Act = api.ActOf(spec.Settings, r.Order)
-		}
-		return err
-	})
-	return d
+// onGossip is called with every change that gossip sees.
+func (n *Node) onGossip(e gossip.Event) {
+	if e.Kind != gossip.NodeUpdated {
+		n.log.Info("gossip", "event", string(e.Kind), "about", e.Facts.Name, "id", e.Facts.ID)
+	}
+	if err := n.raft.Witness().Saw(catalog.NodeID(e.Facts.ID), raft.Standing(e.Facts.Standing)); err != nil {
+		n.log.Warn("how far a member is could not be kept", "about", e.Facts.Name, "error", err)
+	}
+	n.tellOf(e)
 }
+
+// tellOf wakes who waits for news of other nodes.
+func (n *Node) tellOf(e gossip.Event) {
+	n.changed.Tell()
+	if e.Kind != gossip.NodeUpdated {
+		n.bell.Ring() // an owed copy may have found a source
+	}
+}
+
+// alive returns who gossip believes alive, this node among them.
+func (n *Node) alive() map[catalog.NodeID]bool {
+	out := map[catalog.NodeID]bool{n.id: true}
+	if n.gossip == nil {
+		return out
+	}
+	for _, f := range n.gossip.Alive() {
+		out[catalog.NodeID(f.ID)] = true
+	}
+	return out
+}
+
+func (n *Node) isAlive(id catalog.NodeID) bool { return n.alive()[id] }

@@ -11,6 +11,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/node/archive"
 	"holdfast/node/config"
+	"holdfast/node/membership"
 )
 
 const threeNodes = `
@@ -134,7 +135,9 @@ func (r running) halt(t testing.TB) {
 }
 
 // invites makes join tokens.
-func (r running) invites() invites { return invites{r.member(), r.agreed().Propose} }
+func (r running) invites() membership.Invites {
+	return membership.Invites{Member: r.member(), Propose: r.agreed.Propose}
+}
 
 // audits runs audits over all nodes.
 func (r running) audits() archive.Audits {

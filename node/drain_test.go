@@ -26,7 +26,7 @@ func drain(t *testing.T, by running, id catalog.NodeID, draining bool) error {
 	t.Helper()
 	var refusal error
 	eventually(t, "drain", func() error {
-		result, err := by.agreed().Propose(t.Context(), catalog.UpdateMember, catalog.MemberChange{ID: id, Draining: &draining}, catalog.Local(by.id))
+		result, err := by.agreed.Propose(t.Context(), catalog.UpdateMember, catalog.MemberChange{ID: id, Draining: &draining}, catalog.Local(by.id))
 		if errors.Is(err, api.ErrNoQuorum) {
 			return err
 		}

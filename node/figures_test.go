@@ -16,7 +16,7 @@ func TestFiguresOfAnotherNodeAreRead(t *testing.T) {
 	nodes := startNodes(t, threeConfigs(t, "")[:2])
 	here, there := nodes[0], nodes[1]
 	eventually(t, "figures", func() error {
-		got, err := figuresOfAll(here.Node).Figures(t.Context(), there.id, "hour")
+		got, err := here.overTime.Figures(t.Context(), there.id, "hour")
 		if err != nil {
 			return err
 		}
@@ -41,14 +41,14 @@ func TestFiguresOfAnotherNodeAreRead(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := figuresOfAll(here.Node).Figures(t.Context(), there.id, "week"); err != nil {
+	if _, err := here.overTime.Figures(t.Context(), there.id, "week"); err != nil {
 		t.Error(err)
 	}
 	there.halt(t)
 	if !exists(there.cfg.Data + "/figures") {
 		t.Error("the figures are not kept over a restart")
 	}
-	if _, err := figuresOfAll(here.Node).Figures(t.Context(), there.id, "hour"); !errors.Is(err, api.ErrUnavailable) {
+	if _, err := here.overTime.Figures(t.Context(), there.id, "hour"); !errors.Is(err, api.ErrUnavailable) {
 		t.Errorf("of a node that is down: %v", err)
 	}
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
+	"holdfast/internal/seal"
+	"holdfast/node/backups"
 	"holdfast/node/config"
 	"holdfast/node/membership"
 	"holdfast/peer"
@@ -31,6 +35,56 @@ func Join(ctx context.Context, cfg config.Config, text string, log *slog.Logger)
 // is lost for good. The node must be stopped. Members of the older epoch are refused from then on.
 func Recover(_ context.Context, cfg config.Config, reason string, log *slog.Logger) (catalog.Cluster, error) {
 	return membership.Recover(folderOf(cfg, log), reason)
+}
+
+// VerifyBackup restores a backup aside, into the folder dir, which it leaves empty, and checks all that is in it. The
+// error says why it cannot be restored; what is wrong with its content is found.
+func VerifyBackup(ctx context.Context, file io.Reader, key seal.Key, dir string, d disk.Disk, log *slog.Logger) (
+	backups.Head, backups.Content, error) {
+	head, out, err := backups.Verify(ctx, file, key,
+		func(plain io.Reader, see func(index uint64, v catalog.View) error) error {
+			return raft.Aside(dir, d, plain, log, see)
+		})
+	return head, out, errors.Join(err, d.RemoveAll(dir))
+}
+
+// RestoreBackup makes the configured node the only member of the cluster that was backed up, in a new epoch. See
+// membership.Restore. Before anything is written, open is read once to its end to check the backup as VerifyBackup
+// does; it is called twice.
+func RestoreBackup(ctx context.Context, cfg config.Config, open func() (io.ReadCloser, error), key seal.Key,
+	log *slog.Logger) (catalog.Cluster, error) {
+	folder := folderOf(cfg, log)
+	return membership.Restore(folder, membership.Restoration{Reason: "restored from a backup", Now: time.Now(),
+		Put: func(dir string, self catalog.NodeID, next membership.Next) error {
+			if err := verified(ctx, dir, open, key, folder.PrivateDisk(), log); err != nil {
+				return err
+			}
+			file, err := open()
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			return backups.Open(file, key, func(h backups.Head, plain io.Reader) error {
+				to := raftConfig(cfg, self)
+				to.Dir = dir
+				return raft.Restore(to, folder.PrivateDisk(), plain, log, next)
+			})
+		}})
+}
+
+// verified checks a backup aside, in a folder beside dir.
+func verified(ctx context.Context, dir string, open func() (io.ReadCloser, error), key seal.Key, d disk.Disk,
+	log *slog.Logger) error {
+	file, err := open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, out, err := VerifyBackup(ctx, file, key, dir+".aside", d, log)
+	if err != nil {
+		return err
+	}
+	return out.Err()
 }
 
 // folderOf returns the folder of a stopped node, with the state that it has agreed on.
@@ -101,25 +155,6 @@ func lost(err error) error {
 		return fmt.Errorf("%w (%w)", membership.ErrStateLost, err)
 	}
 	return err
-}
-
-// ErrOldProgram reports the data folder of a cluster whose level this program does not know. It would interpret the
-// agreed commands differently from the others, and its catalog would no longer equal theirs.
-var ErrOldProgram = errors.New("this program is too old for the cluster's level: start a newer one")
-
-// checkLevel fails with ErrOldProgram when the cluster is above the level that the program supports.
-func checkLevel(view func(func(catalog.View) error) error, supported int) error {
-	return view(func(v catalog.View) error {
-		c, err := v.Cluster()
-		if err := ignoreNotFound(err); err != nil {
-			return err
-		}
-		if c.Level > supported {
-			return fmt.Errorf("%w: cluster %s is at level %d, this program (%s) knows levels up to %d",
-				ErrOldProgram, c.Name, c.Level, Version(), supported)
-		}
-		return nil
-	})
 }
 
 // agreement is the agreed state with how far it has come.

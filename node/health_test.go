@@ -47,10 +47,10 @@ func TestTheStatusTellsOfCopiesThatComeToNothing(t *testing.T) {
 	})
 	eventually(t, "the status says so", func() error {
 		report := catalog.CopyReports{Node: n.id, Copies: []catalog.CopyReport{{Name: "lost.warc", State: catalog.UploadFailed, Reason: "its bytes are nowhere"}}}
-		if _, err := n.agreed().insist(t.Context(), catalog.ReportCopies, report); err != nil { // of no effect before the shard has a holder
+		if _, err := n.agreed.Insist(t.Context(), catalog.ReportCopies, report); err != nil { // of no effect before the shard has a holder
 			return err
 		}
-		st := n.Status(t.Context())
+		st := n.state.Status(t.Context())
 		all := strings.Join(st.Problems, "\n")
 		for _, want := range []string{"1 copies owed here have failed and are tried again, among them lost.warc", "1 files wait in the outbox",
 			"collection radio of cluster.toml is not the cluster's yet: holdfast collection add radio",

@@ -14,13 +14,14 @@ import (
 
 	"holdfast/api"
 	"holdfast/api/wire"
+	"holdfast/node/archive"
 	"holdfast/warc"
 )
 
 // indexOf returns the lines of an index of jobs, of which there is none of job 99.
 func indexOf(t *testing.T, n running, kind wire.JobIndexKind, jobs ...uint64) []string {
 	t.Helper()
-	index, of, err := jobIndexesOf(n.Node).Open(t.Context(), kind, append([]uint64{99}, jobs...))
+	index, of, err := n.jobIndexes.Open(t.Context(), kind, append([]uint64{99}, jobs...))
 	if err != nil || !slices.Equal(of.Jobs, jobs) || len(of.Incomplete) > 0 {
 		t.Fatalf("%s of %v: of %+v, %v", kind, jobs, of, err)
 	}
@@ -96,7 +97,7 @@ func checkIndexes(t *testing.T, n running, picture string) {
 func checkRecords(t *testing.T, n running, picture string) {
 	t.Helper()
 	for job, want := range map[uint64]string{1: warc.TypeResponse, 2: warc.TypeRevisit, 3: warc.TypeRevisit} {
-		found, err := jobIndexesOf(n.Node).Records(t.Context(), job, nil, regexp.MustCompile("^image/png$"))
+		found, err := n.jobIndexes.Records(t.Context(), job, nil, regexp.MustCompile("^image/png$"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,7 @@ func checkRecords(t *testing.T, n running, picture string) {
 			t.Errorf("job %d has %q", job, all)
 		}
 	}
-	if _, err := jobIndexesOf(n.Node).Records(t.Context(), 99, nil, nil); !errors.Is(err, api.ErrNotFound) {
+	if _, err := n.jobIndexes.Records(t.Context(), 99, nil, nil); !errors.Is(err, api.ErrNotFound) {
 		t.Errorf("records of no job: %v", err)
 	}
 }
@@ -138,7 +139,7 @@ func recordAt(t *testing.T, n running, file, offset string) *warc.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := replayRecords{n.replica}.Open(t.Context(), file, at, 0)
+	body, err := archive.Records{Replica: n.replica}.Open(t.Context(), file, at, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

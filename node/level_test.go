@@ -7,6 +7,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/node/config"
+	"holdfast/node/membership"
 )
 
 // TestAnOldProgramDoesNotStart opens the folder of a cluster at this program's level as the program before it would.
@@ -23,10 +24,10 @@ func TestAnOldProgramDoesNotStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkLevel(n.raft.View, catalog.Level-1); !errors.Is(err, ErrOldProgram) {
+	if err := membership.CheckLevel(n.raft.View, catalog.Level-1, Version()); !errors.Is(err, membership.ErrOldProgram) {
 		t.Errorf("a program of level %d starts: %v", catalog.Level-1, err)
 	}
-	if err := checkLevel(n.raft.View, catalog.Level); err != nil {
+	if err := membership.CheckLevel(n.raft.View, catalog.Level, Version()); err != nil {
 		t.Errorf("a program of level %d: %v", catalog.Level, err)
 	}
 	if err := n.close(); err != nil {

@@ -23,11 +23,11 @@ func TestTheLogOfAnotherNodeIsRead(t *testing.T) {
 	here, there := nodes[0], nodes[1]
 	ctx := t.Context()
 	eventually(t, "one node's local token is known to the other", func() error {
-		_, err := booksOf(here.Node).Lines(ctx, there.id, api.LogQuery{Limit: 1})
+		_, err := here.books.Lines(ctx, there.id, api.LogQuery{Limit: 1})
 		return err
 	})
 	for _, of := range nodes {
-		got, err := booksOf(here.Node).Lines(ctx, of.id, api.LogQuery{Text: "node runs", Limit: 10})
+		got, err := here.books.Lines(ctx, of.id, api.LogQuery{Text: "node runs", Limit: 10})
 		if err != nil || len(got.Items) != 1 || got.Name != of.cfg.Name || got.Node != string(of.id) || !strings.Contains(fmt.Sprint(got.Items[0].Attributes), of.cfg.Name) {
 			t.Errorf("of %s: %+v %v", of.cfg.Name, got, err)
 		}
@@ -35,22 +35,22 @@ func TestTheLogOfAnotherNodeIsRead(t *testing.T) {
 			t.Errorf("level of %s: %+v", of.cfg.Name, got.Level)
 		}
 	}
-	if _, err := booksOf(here.Node).Lines(ctx, there.id, api.LogQuery{After: "nonsense", Limit: 1}); !errors.Is(err, api.ErrInvalid) {
+	if _, err := here.books.Lines(ctx, there.id, api.LogQuery{After: "nonsense", Limit: 1}); !errors.Is(err, api.ErrInvalid) {
 		t.Errorf("a cursor that is none: %v", err)
 	}
 
 	// What is followed goes on at the cursor; the level is raised there alone, and the log says by whom.
-	before, err := booksOf(here.Node).Lines(ctx, there.id, api.LogQuery{Limit: 1})
+	before, err := here.books.Lines(ctx, there.id, api.LogQuery{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	there.log.Debug("of no interest")
-	raised, err := booksOf(here.Node).Raise(ctx, there.id, "debug", time.Hour, "nobody is believed to be this")
+	raised, err := here.books.Raise(ctx, there.id, "debug", time.Hour, "nobody is believed to be this")
 	if err != nil || raised.Now != "debug" || raised.Usual != "info" || raised.By != catalog.Local(here.id) || time.Until(raised.Until) > time.Hour {
 		t.Errorf("%+v %v", raised, err)
 	}
 	there.log.Debug("of interest now", "secret", false)
-	after, err := booksOf(here.Node).Lines(ctx, there.id, api.LogQuery{After: before.Next, Limit: 1000})
+	after, err := here.books.Lines(ctx, there.id, api.LogQuery{After: before.Next, Limit: 1000})
 	var text strings.Builder
 	for _, l := range after.Items {
 		fmt.Fprintln(&text, l.Message, l.Attributes)
@@ -59,11 +59,11 @@ func TestTheLogOfAnotherNodeIsRead(t *testing.T) {
 		!strings.Contains(text.String(), "{by "+catalog.Local(here.id)+"}") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
-	if own, err := booksOf(here.Node).Lines(ctx, here.id, api.LogQuery{Limit: 1}); err != nil || own.Level.Now != "info" {
+	if own, err := here.books.Lines(ctx, here.id, api.LogQuery{Limit: 1}); err != nil || own.Level.Now != "info" {
 		t.Errorf("%+v %v", own.Level, err)
 	}
 	for level, length := range map[string]time.Duration{"error": time.Hour, "debug": 25 * time.Hour, "": time.Hour} {
-		if _, err := booksOf(here.Node).Raise(ctx, there.id, level, length, ""); !errors.Is(err, api.ErrInvalid) {
+		if _, err := here.books.Raise(ctx, there.id, level, length, ""); !errors.Is(err, api.ErrInvalid) {
 			t.Errorf("level %q for %v: %v", level, length, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestTheLogOfAnotherNodeIsRead(t *testing.T) {
 			t.Errorf("the log of everything has the local token of %s: %v", n.cfg.Name, err)
 		}
 	}
-	if _, err := booksOf(here.Node).Lines(ctx, there.id, api.LogQuery{Limit: 1}); !errors.Is(err, api.ErrUnavailable) || !strings.Contains(err.Error(), "read the log of south-1") {
+	if _, err := here.books.Lines(ctx, there.id, api.LogQuery{Limit: 1}); !errors.Is(err, api.ErrUnavailable) || !strings.Contains(err.Error(), "read the log of south-1") {
 		t.Errorf("of a node that is down: %v", err)
 	}
 	if info, err := os.Stat(filepath.Join(there.cfg.Data, "log")); err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -98,7 +98,7 @@ func TestANodeRunsWithoutLogFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := startNodes(t, []config.Config{cfg})[0]
-	got, err := booksOf(n.Node).Lines(t.Context(), n.id, api.LogQuery{Text: "log file cannot be written", Limit: 10})
+	got, err := n.books.Lines(t.Context(), n.id, api.LogQuery{Text: "log file cannot be written", Limit: 10})
 	if err != nil || len(got.Items) != 1 {
 		t.Errorf("said %d times: %v", len(got.Items), err)
 	}

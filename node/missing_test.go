@@ -42,7 +42,7 @@ func TestAFileOfNobodyDoesNotKeepItsShardFromAnswering(t *testing.T) {
 		t.Fatal("the stranger is not seen")
 	}
 	eventually(t, "the shard answers, and the status names the file", func() error {
-		if problems := strings.Join(n.Status(t.Context()).Problems, "\n"); !strings.Contains(problems, string(stranger)) {
+		if problems := strings.Join(n.state.Status(t.Context()).Problems, "\n"); !strings.Contains(problems, string(stranger)) {
 			return fmt.Errorf("problems: %q", problems)
 		}
 		if !n.indexer.Ready(stranger.Shard()) {

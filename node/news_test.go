@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"holdfast/gossip"
+	"holdfast/node/membership"
+	"holdfast/node/owed"
 )
 
 func TestANodeThatComesMayHaveWhatIsOwed(t *testing.T) {
 	t.Parallel()
-	n := &Node{log: quiet(), bell: newBell(), changed: newChanges()}
-	due, deaf := n.bell.listen()
+	n := &Node{log: quiet(), company: company{changed: membership.NewChanges()}, keeping: keeping{bell: owed.NewBell()}}
+	due, deaf := n.bell.Listen()
 	defer deaf()
 	rang := func() bool {
 		select {

@@ -1,36 +1,39 @@
-// Package node puts the rooms together: it reads the configuration, starts and stops the parts of a node in
-// order, connects mechanisms that do not know each other, and carries out what duty decides. It is the only
-// room where mechanisms meet, and decides nothing itself.
+// Package node puts the rooms together: it makes them with what the configuration says, starts and stops the parts of a
+// node in order, and connects mechanisms that do not know each other. It is the room where mechanisms meet, and decides
+// nothing itself: what decides, gathers or writes stands in the rooms inside it, each with what it needs by name.
 package node
 
 import (
-	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"time"
 
-	"holdfast/api"
 	"holdfast/batch"
 	"holdfast/catalog"
-	"holdfast/catalog/batches"
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/index/dedup"
-	"holdfast/index/jobset"
 	"holdfast/internal/disk"
+	"holdfast/node/agreed"
+	"holdfast/node/archive"
+	"holdfast/node/backups"
+	"holdfast/node/batches"
 	"holdfast/node/config"
-	"holdfast/node/front"
+	"holdfast/node/figures"
 	"holdfast/node/harvester"
 	"holdfast/node/ingest"
+	"holdfast/node/ledgers"
+	"holdfast/node/logbook"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
-	"holdfast/node/metrics"
+	"holdfast/node/metadata"
 	"holdfast/node/notices"
+	"holdfast/node/owed"
 	"holdfast/node/runner"
 	"holdfast/node/session"
-	"holdfast/node/steward"
+	"holdfast/node/soundness"
+	"holdfast/node/status"
 	"holdfast/node/vault"
 	"holdfast/node/warrant"
 	"holdfast/peer"
@@ -43,30 +46,53 @@ type Node struct {
 	cfg     membership.Folder
 	log     *slog.Logger
 	disk    disk.Disk
+	room    archive.Room // on the disks of the node's own folder, and its files
 	id      catalog.NodeID
 	started time.Time
 	ready   chan struct{}
+	closers []func() error
 
-	peer     *peer.Peer
-	raft     *raft.Node
-	gossip   *gossip.Gossip
-	store    *replica.Store
-	replica  *replica.Replica
-	index    *index.Index    // nil on a node of a checksum replica, as the indexer is
-	indexer  *lookup.Indexer // nil on a node of a checksum replica
-	captures *lookup.Captures
+	raft   *raft.Node
+	agreed agreed.State
+	company
+	keeping
 	harvests
 	trust
 	telling
+	proving
+	asking
+}
 
+// company are the parts of a node by which it knows the others.
+type company struct {
+	peer     *peer.Peer
+	gossip   *gossip.Gossip
 	roster   *membership.Roster
 	refusals *membership.Refusals
-	bell     *bell    // rings when something is due that the catalog does not tell
-	changed  *changes // gossip has news
+	changed  *membership.Changes // gossip has news
 	clocks   *membership.Clocks
-	proving
-	seen    *watch // since when there are alerts
-	closers []func() error
+}
+
+// keeping are the parts of a node that hold its part of the archive, and find their way in the whole.
+type keeping struct {
+	store    *replica.Store
+	replica  *replica.Replica
+	bell     *owed.Bell      // rings when something is due that the catalog does not tell
+	index    *index.Index    // nil on a node of a checksum replica, as the indexer is
+	indexer  *lookup.Indexer // nil on a node of a checksum replica
+	captures *lookup.Captures
+	answers  replica.Answers // of other nodes about what is here
+}
+
+// harvests are the parts of a node that have to do with harvests, and with what is made of them.
+type harvests struct {
+	crawls     *runner.Runner
+	ingests    *ingest.Runner // lists of domains
+	vault      *vault.Vault
+	harvester  *harvester.Harvester // makes jobs of harvests
+	batches    *batch.Batches       // programs over files
+	documents  *dedup.Cache         // what jobs recorded
+	jobIndexes metadata.JobIndexes  // of sets of jobs
 }
 
 // trust are the parts of a node by which it knows in whose name a request is.
@@ -76,15 +102,31 @@ type trust struct {
 	sessions *session.Sessions // of this node's pages
 }
 
-// harvests are the parts of a node that have to do with harvests, and with what is made of them.
-type harvests struct {
-	crawls    *runner.Runner
-	ingests   *ingest.Runner // lists of domains
-	vault     *vault.Vault
-	harvester *harvester.Harvester // makes jobs of harvests
-	batches   *batch.Batches       // programs over files
-	documents *dedup.Cache         // what jobs recorded
-	jobLines  *jobset.Cache        // indexes of sets of jobs
+// telling are the parts of a node by which people are told what goes on and what goes wrong.
+type telling struct {
+	notices *notices.Notices
+	hooks   notices.Hooks
+	book    *logbook.Book    // the node's log
+	figures *figures.Figures // over time
+	state   *status.Node
+}
+
+// proving are the parts of a node that look whether the archive is as it was.
+type proving struct {
+	health  *archive.Health
+	ledgers *ledgers.Ledgers
+	backups *backups.Backups
+	sound   *soundness.Checks
+}
+
+// asking are the parts of a node that ask all nodes, each in the name of who asks, and answer the others for this one.
+type asking struct {
+	jobs       runner.Nodes
+	indexes    lookup.Indexes
+	allBatches batches.All
+	books      logbook.Books
+	overTime   figures.Nodes
+	alerts     status.Nodes
 }
 
 // New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
@@ -93,8 +135,10 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	cfg := folderOf(settings, log)
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.PrivateDisk(), started: time.Now(),
 		ready: make(chan struct{}),
-		bell:  newBell(), changed: newChanges(), clocks: membership.NewClocks(), refusals: membership.NewRefusals(),
-		seen: &watch{}}
+		company: company{refusals: membership.NewRefusals(), changed: membership.NewChanges(),
+			clocks: membership.NewClocks()},
+		keeping: keeping{bell: owed.NewBell()}}
+	n.room = archive.Room{Disk: n.disk, Reserve: int64(cfg.Limits.Reserve)}
 	if err := cfg.CheckRestoring(); err != nil {
 		return nil, err
 	}
@@ -118,7 +162,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 			err = errors.Join(err, n.close())
 		}
 	}()
-	openLog(n, log)
+	n.openLog(log)
 	if err := cfg.Guard(n.log); err != nil {
 		return nil, err
 	}
@@ -126,39 +170,15 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	if err := n.openPeer(k); err != nil {
 		return nil, err
 	}
-	if err := n.openState(); err != nil {
-		return nil, err
+	for _, open := range []func() error{n.openState, n.openReplica, n.openTrust, n.openNotices, n.openHarvests,
+		n.openBatches, n.openProving} {
+		if err := open(); err != nil {
+			return nil, err
+		}
 	}
-	doubts := lookup.NewDoubts()
-	if err := n.openReplica(doubts); err != nil {
-		return nil, err
-	}
-	n.captures = lookup.New(lookup.Config{Self: n.id, Place: n.cfg.Replica.Place, Indexer: n.indexer, Doubts: doubts,
-		Catalog: n.raft, Carrier: carrier{n.peer}, Alive: n.alive, Log: n.log})
-	keeping, err := n.vaultConfig()
-	if err != nil {
-		return nil, err
-	}
-	n.vault = vault.New(keeping)
-	if err := n.openWarrants(); err != nil {
-		return nil, err
-	}
-	if err := openNotices(n); err != nil {
-		return nil, err
-	}
-	n.openHarvester()
-	openDerived(n)
-	n.openRunner()
-	n.openIngests()
-	openFigures(n)
-	if err := openLedgers(n); err != nil {
-		return nil, err
-	}
-	openBatches(n)
-	if err := openBackups(n); err != nil {
-		return nil, err
-	}
-	openChecks(n)
+	n.openStatus()
+	n.openFigures()
+	n.openAsking()
 	n.handle()
 	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
@@ -184,79 +204,11 @@ func (n *Node) isReady() bool {
 	}
 }
 
-// Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed, or with
-// ErrHung when a part does not stop in time: then the process is to end.
-func (n *Node) Run(ctx context.Context) error {
-	answers := api.New(n.backend(), n.log)
-	n.notices.See(answers.Seen)
-	var origins front.Origins
-	var readers, pages http.Handler
-	offered, err := languages(n.hooks.texts, n.cfg.Config, n.log)
-	if err == nil {
-		readers, err = n.replayHandler(offered)
+// Version is the program's version as the build knows it.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "development"
 	}
-	if err == nil {
-		pages, err = pagesOf(n, answers, &origins, offered)
-	}
-	var ports front.Front
-	if err == nil {
-		ports, err = front.Listen(ctx, front.Config{API: n.cfg.Listen.API, Access: n.cfg.Listen.Access,
-			Secure: n.cfg.Secure, Log: n.log})
-	}
-	if err != nil {
-		return errors.Join(err, n.close())
-	}
-	n.cfg.Listen.API, n.cfg.Listen.Access = ports.API.Addr().String(), ports.Access.Addr().String()
-	origins = front.OriginsOf(n.cfg.Config) // the ports are known
-	figures := metrics.New(figuresOf(n), n.log.With("room", "metrics"))
-	atAPI := figures.Count("api", besideAPI(answers, answers.Guard(catalog.Look, figures), origins.ForPages(pages)))
-	member, captures := n.member(), figures.Count("access", origins.ForCaptures(readers))
-	parts := []part{
-		{"peer", n.peer.Run},
-		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},
-		{"gossip", n.gossip.Run},
-		{"trust", n.watching(member.Trust, membership.Trusted()...)},
-		{"acquaint", member.Acquaint},
-		{"clocks", n.timekeeper().Run},
-		{"epoch", member.Yield},
-		{"membership", member.Stay},
-		{"announce", n.watching(member.Announce, catalog.PrefixMembers, catalog.PrefixCluster)},
-		{"news", n.news},
-		{"cover", n.watching(func(ctx context.Context, changed <-chan struct{}) error {
-			return n.captures.Cover(ctx, changed, n.changed.C)
-		}, catalog.PrefixLayout, catalog.PrefixMembers, catalog.PrefixReplicas)},
-	}
-	if n.indexer != nil {
-		parts = append(parts, part{"index", n.indexer.Run}, part{"lack", n.lack()})
-	}
-	parts = append(parts,
-		part{"replica", n.replica.Run},
-		part{"ledgers", n.ledgers.Run},
-		part{"backups", n.backups.Run},
-		part{"soundness", n.sound.Run},
-		part{"leader", n.watching(n.steward().Run, steward.Watched()...)},
-		part{"harvests", n.watching(n.harvester.Run, harvester.Watched()...)},
-		part{"pace", n.crawls.Pace},
-		part{"vault", n.watching(n.vault.Run, vault.Watched()...)},
-		part{"uses", n.warrants.Uses.Run},
-		part{"sessions", n.sessions.Run},
-		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
-		part{"ingest", n.ingests.Run},
-		part{"batches", n.watching(n.batches.Run, batches.PrefixBatches, catalog.PrefixMembers)},
-		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, atAPI) }},
-		part{"alerts", answers.Watch},
-		part{"figures", n.figures.Run},
-		part{"notices", n.watching(n.notices.Run, notices.Watched()...)},
-		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, captures) }},
-	)
-	stop := newStages()
-	return bounded(stop, stopPatience, func() error {
-		err := runParts(ctx, n.log, stop, func() {
-			close(n.ready)
-			n.log.Info("node runs", "id", n.id, "replica", n.cfg.Replica.Name, "peer", n.peer.Addr(),
-				"api", ports.API.Addr(), "access", ports.Access.Addr())
-		}, parts...)
-		stop.enter("the node's databases")
-		return errors.Join(err, n.close())
-	})
+	return info.Main.Version
 }

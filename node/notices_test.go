@@ -200,7 +200,7 @@ func reseal(t *testing.T, nodes []running) {
 				if err != nil {
 					return err
 				}
-				_, err = n.hooks.secrets.Open(a.Sealed)
+				_, err = n.hooks.Secrets.Open(a.Sealed)
 				return err
 			})
 		})

@@ -2,29 +2,49 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"log/slog"
 	"path/filepath"
 	"time"
 
 	"holdfast/alert"
 	"holdfast/catalog"
-	"holdfast/crawler"
 	"holdfast/gossip"
 	"holdfast/index"
-	"holdfast/internal/words"
+	"holdfast/node/agreed"
 	"holdfast/node/archive"
-	"holdfast/node/front"
+	"holdfast/node/backups"
+	"holdfast/node/config"
+	"holdfast/node/ledgers"
+	"holdfast/node/logbook"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
-	"holdfast/node/runner"
-	"holdfast/node/session"
-	"holdfast/node/vault"
-	"holdfast/node/warrant"
+	"holdfast/node/owed"
+	"holdfast/node/soundness"
 	"holdfast/peer"
 	"holdfast/raft"
-	"holdfast/replay"
 	"holdfast/replica"
 )
 
+// logRoom is what the log leaves free on its disk: more than the databases need to go on.
+const logRoom = 192 << 20
+
+// openLog opens the node's log, which passes on to the program's.
+func (n *Node) openLog(program *slog.Logger) {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(n.cfg.Limits.LogLevel))      // it was checked
+	if program.Enabled(context.Background(), slog.LevelDebug) { // as with --verbose
+		level = slog.LevelDebug
+	}
+	n.book = logbook.Open(logbook.Config{Node: n.cfg.Name, Dir: filepath.Join(n.cfg.Data, "log"), Level: level,
+		JSON: n.cfg.Limits.LogFormat == "json", Size: int64(n.cfg.Limits.LogSize), Files: n.cfg.Limits.LogFiles,
+		Least: logRoom, Disk: n.disk, Out: program.Handler()})
+	n.log = slog.New(n.book.Handler())
+	n.closers = append(n.closers, n.book.Close)
+}
+
+// openPeer opens what connects this node to the others.
 func (n *Node) openPeer(k membership.Known) error {
 	id, err := n.cfg.OwnIdentity()
 	if err != nil {
@@ -51,6 +71,7 @@ func (n *Node) openPeer(k membership.Known) error {
 	return nil
 }
 
+// openState opens the agreed state, and the gossip.
 func (n *Node) openState() error {
 	cfg := raftConfig(n.cfg.Config, n.id)
 	cfg.Alive, cfg.Skew, cfg.Now = n.alive, n.clocks.Skew, n.clocks.Wall
@@ -63,9 +84,10 @@ func (n *Node) openState() error {
 		return lost(err)
 	}
 	n.closers = append(n.closers, n.raft.Close)
-	if err := checkLevel(n.raft.View, catalog.Level); err != nil {
+	if err := membership.CheckLevel(n.raft.View, catalog.Level, Version()); err != nil {
 		return err
 	}
+	n.agreed = agreed.State{Consensus: n.raft, Room: n.raft.Room, Self: n.id, Log: n.log}
 	if err := n.cfg.NoteAgreed(n.disk); err != nil {
 		return err
 	}
@@ -77,7 +99,9 @@ func (n *Node) openState() error {
 	return nil
 }
 
-func (n *Node) openReplica(doubts *lookup.Doubts) error {
+// openReplica opens the node's part of the archive, and what finds captures in the whole.
+func (n *Node) openReplica() error {
+	doubts := lookup.NewDoubts()
 	in := func(name string) string { return filepath.Join(n.cfg.Data, name) }
 	reserve := int64(n.cfg.Limits.Reserve)
 	if reserve == 0 {
@@ -86,7 +110,16 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"),
 		Quarantine: in("quarantine"),
 		Reserve:    reserve, Known: in("roots"), Fresh: in("fresh"),
-		Asked: in("disks.json"), Kept: n.fileKept, Gone: n.fileGone}
+		Asked: in("disks.json"), Kept: func(name catalog.FileName) {
+			if n.indexer != nil {
+				n.indexer.Stored(name)
+			}
+		},
+		Gone: func(name catalog.FileName) {
+			if n.indexer != nil {
+				n.indexer.Gone(name)
+			}
+		}}
 	store, err := replica.OpenStore(files, n.cfg.FilesDisk(), n.log)
 	if err != nil {
 		return err
@@ -109,116 +142,101 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 		}
 		n.closers = append(n.closers, x.Close)
 		n.index = x
-		room := func(ctx context.Context) bool { return n.room().Wait(ctx, in("index")) }
-		n.indexer = lookup.NewIndexer(x, indexedFiles{store}, room, n.log)
+		room := func(ctx context.Context) bool { return n.room.Wait(ctx, in("index")) }
+		n.indexer = lookup.NewIndexer(x, archive.Indexed{Store: store}, room, n.log)
 	}
 	name := catalog.ReplicaName(n.cfg.Replica.Name)
 	others := replica.Remote{Self: n.id, Place: n.cfg.Replica.Place, Carrier: carrier{n.peer},
 		View: n.raft.View, Alive: n.alive, Doubts: doubts}
-	owed := &duties{self: n.id, replica: name, kind: kind, auditEvery: time.Duration(n.cfg.Limits.AuditEvery),
-		view: n.raft.View, alive: n.isAlive, clocks: n.clocks, bell: n.bell,
-		news: n.raft.Keys(catalog.PrefixFiles)}
-	n.closers = append(n.closers, func() error { owed.news.Close(); return nil })
+	news := n.raft.Keys(catalog.PrefixFiles)
+	n.closers = append(n.closers, func() error { news.Close(); return nil })
+	duties := owed.New(owed.Config{Self: n.id, Replica: name, Kind: kind,
+		AuditEvery: time.Duration(n.cfg.Limits.AuditEvery), View: n.raft.View, Alive: n.isAlive, Clocks: n.clocks,
+		Bell: n.bell, News: news})
+	watched := owed.Catalog{Agreement: n.raft, Self: n.id, Replica: name, Bell: n.bell,
+		Changes: func(prefixes ...string) (<-chan struct{}, func()) {
+			w := n.raft.Watch(prefixes...)
+			return w.C, w.Close
+		}}
 	n.replica, err = replica.New(replica.Config{
 		Self: n.id, Replica: name, Audits: in("audits"),
 		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving),
 		AuditRate: int64(n.cfg.Limits.AuditPace), PresenceEvery: time.Duration(n.cfg.Limits.Presence),
 		Challenges: n.cfg.Limits.Challenges,
 		AuditHours: n.cfg.Limits.AuditHours.Has,
-	}, store, sums, others, replicaCatalog{n.raft, n.id, name, n.bell}, owed, n.log)
+	}, store, sums, others, watched, duties, n.log)
+	if err != nil {
+		return err
+	}
+	n.answers = replica.Answers{Replica: n.replica, Name: n.cfg.Name}
 	n.health = &archive.Health{Self: n.id, Outbox: in("outbox"), Store: n.store, Replica: n.replica,
 		View: n.raft.View, Alive: n.alive, Clock: n.clocks.Duty, Log: n.log,
 		More: func(v catalog.View) ([]alert.Alert, error) { return membership.Unlisted(n.cfg.File, v) }}
-	return err
-}
-
-func (n *Node) fileKept(name catalog.FileName) {
-	if n.indexer != nil {
-		n.indexer.Stored(name)
-	}
-}
-
-func (n *Node) fileGone(name catalog.FileName) {
-	if n.indexer != nil {
-		n.indexer.Gone(name)
-	}
-}
-
-// vaultConfig returns the settings of the node's vault.
-func (n *Node) vaultConfig() (vault.Config, error) {
-	id, err := n.cfg.OwnIdentity()
-	if err != nil {
-		return vault.Config{}, err
-	}
-	key, err := n.cfg.SealKey(n.disk)
-	if err != nil {
-		return vault.Config{}, err
-	}
-	only := make([]catalog.NodeID, len(n.cfg.SecretsTo))
-	for i, id := range n.cfg.SecretsTo {
-		only[i] = catalog.NodeID(id)
-	}
-	return vault.Config{Self: n.id, Crawls: n.cfg.Limits.Crawls > 0, Only: only, Key: key,
-		Proved: *membership.ProveKey(id, key),
-		Agree:  n.raft, NoQuorum: raft.ErrNoQuorum, NotPurged: raft.ErrNotPurged,
-		Alive: n.isAlive, Local: n.token.Access, Log: n.log.With("room", "vault")}, nil
-}
-
-func (n *Node) openWarrants() error {
-	id, err := n.cfg.OwnIdentity()
-	if err != nil {
-		return err
-	}
-	n.warrants = warrant.Warrants{Self: n.id, View: n.raft.View, Now: time.Now, Own: n.token.Text,
-		Trusts: func(m catalog.Member) (catalog.Role, bool) { return n.cfg.LocalRole(m.Name) }}
-	propose := func(ctx context.Context, kind catalog.Kind, body any) error {
-		_, err := n.raft.Propose(ctx, kind, body, string(n.id))
-		return err
-	}
-	n.warrants.Uses = &warrant.Uses{View: n.raft.View, Now: time.Now, Log: n.log, Propose: propose}
-	n.sessions = session.New(session.Config{Self: n.id, Key: id.Key, View: n.raft.View,
-		Local: func(v catalog.View, id catalog.NodeID) (catalog.AccessToken, error) {
-			if id == n.id {
-				return n.token.Access()
-			}
-			return n.warrants.LocalOf(v, id)
-		},
-		Pages:   func() error { return servesPages(front.OriginsOf(n.cfg.Config)) },
-		Propose: refusing(n.agreed()), Used: n.warrants.Uses.Note, Now: time.Now, Log: n.log.With("room", "session")})
-	n.warrants.Session = n.sessions.Of
+	n.captures = lookup.New(lookup.Config{Self: n.id, Place: n.cfg.Replica.Place, Indexer: n.indexer, Doubts: doubts,
+		Catalog: n.raft, Carrier: carrier{n.peer}, Alive: n.alive, Log: n.log})
 	return nil
 }
 
-// refusing has commands decided, and takes a refusal for an error.
-func refusing(a agreed) session.Propose {
-	return func(ctx context.Context, kind catalog.Kind, body any, actor string) error {
-		result, err := a.Propose(ctx, kind, body, actor)
-		if err == nil && result.Refusal != nil {
-			err = result.Refusal
-		}
+// openProving makes what looks whether the archive and the catalog are as they were.
+func (n *Node) openProving() error {
+	if err := n.openLedgers(); err != nil {
 		return err
 	}
+	n.sound = soundness.New(soundness.Config{Self: n.id, View: n.raft.View, Linear: n.agreed.Linear,
+		Ask: n.warrants.Caller(carrier{n.peer}), Log: n.log.With("room", "soundness"),
+		Pin: func(ctx context.Context, window time.Duration, most int) (map[uint64]soundness.Pinned, error) {
+			all, err := n.raft.Boundaries(ctx, window, most)
+			out := make(map[uint64]soundness.Pinned, len(all))
+			for _, p := range all {
+				out[p.Index] = p
+			}
+			return out, err
+		}})
+	return n.openBackups()
 }
 
-func (n *Node) openRunner() {
-	n.crawls = runner.New(runner.Config{Self: n.id, Name: n.cfg.Name, Version: Version(), Data: n.cfg.Data,
-		Origin: runner.Origin{Organization: n.cfg.Organization, Address: n.cfg.Address(),
-			Definition: definitions{n.harvester}.find},
-		Slots: n.cfg.Limits.Crawls, Lease: time.Duration(n.cfg.Limits.Lease), Disk: n.disk, Log: n.log,
-		Agreement: n.raft, Archive: harvested{n.store, n.replica, n.log}, Insist: n.agreed().insist,
-		Silent: func() time.Duration { silent, _ := n.raft.Heard(); return silent },
-		Room:   func() (int64, error) { return n.room().Left(n.cfg.Data) },
-		Able:   crawler.Able, Channels: n.cfg.Channels,
-		Open: n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: replayRecords{n.replica},
-		Documents: n.documents, Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C})
+// openLedgers opens what makes the ledgers of this node's replica.
+func (n *Node) openLedgers() (err error) {
+	id, err := n.cfg.OwnIdentity()
+	if err != nil {
+		return err
+	}
+	bytes := ledgers.Bytes{List: n.store.List,
+		Put: func(ctx context.Context, path string, as catalog.Addition) error {
+			_, err := n.replica.Put(ctx, path, as, replica.Owned)
+			return err
+		},
+		Open: func(ctx context.Context, name catalog.FileName) (io.ReadCloser, error) {
+			return n.replica.OpenRange(ctx, name, 0, -1)
+		}}
+	n.ledgers, err = ledgers.New(ledgers.Config{Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name),
+		Key:   id.Key,
+		Every: time.Duration(n.cfg.Limits.LedgerEvery), First: time.Hour,
+		Dir: filepath.Join(n.cfg.Data, "ledgers"), Disk: n.disk,
+		Agreement: n.agreed, Bytes: bytes, Call: carrier{n.peer}, Ask: n.warrants.Caller(carrier{n.peer}),
+		Alive: n.alive, Now: n.clocks.Now, Log: n.log.With("room", "ledgers")})
+	return err
 }
 
-// replayHandler is the handler of the access port.
-func (n *Node) replayHandler(offered *words.Offer) (*replay.Handler, error) {
-	incoming := filepath.Join(n.cfg.Data, "incoming")
-	cfg := replay.Config{Title: n.roster.Known().Cluster.Name, Spool: incoming, SpoolRoom: func(size int64) bool {
-		left, err := n.room().Left(incoming)
-		return err == nil && left >= size
-	}, Languages: offered}
-	return replay.New(cfg, n.captures, replayRecords{n.replica}, n.log)
+// openBackups makes what backs up the catalog on this node.
+func (n *Node) openBackups() error {
+	var key []byte
+	if text := n.cfg.Backups.Key; text != "" {
+		var err error
+		if key, err = backups.ParsePublic(text); err != nil {
+			return fmt.Errorf("%w: backup-key: %w", config.ErrConfig, err)
+		}
+	}
+	n.backups = backups.New(backups.Config{Self: n.id, Member: n.cfg.Name, Dir: n.cfg.Backups.Folder, Key: key,
+		Every: time.Duration(n.cfg.Backups.Every), Keep: n.cfg.Backups.Keep, Disk: n.disk,
+		Pin: func() (backups.Pinned, uint64, uint64, error) {
+			p, err := n.raft.Pin()
+			if err != nil {
+				return nil, 0, 0, err
+			}
+			return p, p.Index, p.Term, nil
+		},
+		Cluster: func() string { return n.roster.Known().Cluster.ID }, Linear: n.agreed.Linear, Now: time.Now,
+		Log: n.log.With("room", "backups")})
+	return nil
 }

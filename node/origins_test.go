@@ -27,7 +27,7 @@ func TestCapturesLeaveTheNameToThePages(t *testing.T) {
 			t.Fatal(err)
 		}
 		status, at, _ := ask(t, n.cfg.Listen.Access, "localhost:"+port, "/web/2026/http://x.test/?a=b")
-		alerts := n.Status(t.Context()).Alerts
+		alerts := n.state.Status(t.Context()).Alerts
 		of := slices.IndexFunc(alerts, func(a alert.Alert) bool { return a.Kind == alert.SharedHost })
 		if i == 0 {
 			if status != http.StatusTemporaryRedirect || at != "http://127.0.0.1:"+port+"/web/2026/http://x.test/?a=b" || of >= 0 {

@@ -24,6 +24,7 @@ import (
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
+	"holdfast/node/status"
 	"holdfast/node/warrant"
 	"holdfast/node/wire"
 	"holdfast/peer"
@@ -108,7 +109,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"list a quarantine":               {replica.QuarantineCall, replica.AsideRequest{Act: "list"}, catalog.RoleOperator},
 		"take bytes out of a quarantine":  {replica.QuarantineCall, replica.AsideRequest{Act: "restore", ID: "x"}, catalog.RoleOperator},
 		"see which jobs run":              {runner.RunningCall, struct{}{}, catalog.RoleReader},
-		"see what a node sees":            {alertCall, struct{}{}, catalog.RoleReader},
+		"see what a node sees":            {status.AlertsCall, struct{}{}, catalog.RoleReader},
 		"read a node's log":               {logbook.LinesCall, api.LogQuery{}, catalog.RoleOperator},
 		"see a node's figures":            {figures.Call, figures.Request{Span: "hour"}, catalog.RoleReader},
 		"make a node log more":            {logbook.RaiseCall, logbook.RaiseRequest{Level: "debug", Seconds: 60}, catalog.RoleOperator},

@@ -105,7 +105,7 @@ func TestNobodyIsGivenWrongBytes(t *testing.T) {
 	place := int64(bytes.Index(file, page) + 700_000)
 	flipBit(t, path, place)
 	for _, n := range []running{third, north} {
-		offered, err := languages(n.hooks.texts, n.cfg.Config, n.log)
+		offered, err := n.cfg.Offered(n.hooks.Texts, n.log)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,7 @@
 package config
 
+import "time"
+
 // AuditSettings are the Settings of audits beside the pace and the time of a full one, of ledgers, and of making files
 // again.
 type AuditSettings struct {
@@ -25,4 +27,12 @@ func (l *Limits) resolveAudits(s *AuditSettings) {
 	set(&l.Challenges, s.Challenges)
 	set(&l.LedgerEvery, s.LedgerEvery)
 	set(&l.RebuildAfter, s.RebuildAfter)
+}
+
+// AuditAlert returns how old the last reading of a shard may be before an alert says so; 0: none does.
+func (l Limits) AuditAlert() time.Duration {
+	if l.AuditAge != 0 {
+		return time.Duration(l.AuditAge)
+	}
+	return 2 * time.Duration(l.AuditEvery)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"holdfast/alert"
 	"holdfast/node/config"
 )
 
@@ -96,6 +97,15 @@ func (o Origins) PagesAllowed() (allowed bool, reason string) {
 func (o Origins) Shared() bool {
 	allowed, _ := o.PagesAllowed()
 	return allowed && o.sameHost()
+}
+
+// Alerts says that pages and captures share a host name, if they do.
+func (o Origins) Alerts() []alert.Alert {
+	if !o.Shared() {
+		return nil
+	}
+	return []alert.Alert{alert.New(alert.SharedHost, o.Pages.Host, "pages", o.Pages.String(),
+		"access", o.Captures.String())}
 }
 
 func (o Origins) sameHost() bool {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/index"
 )
@@ -286,4 +287,13 @@ func (x *Indexer) Status() Status {
 		out.Failed[name] = t.why
 	}
 	return out
+}
+
+// Alerts says that files could not be indexed, if there are some.
+func (x *Indexer) Alerts() []alert.Alert {
+	failed := len(x.Status().Failed)
+	if failed == 0 {
+		return nil
+	}
+	return []alert.Alert{alert.New(alert.FilesNotIndexed, "", "files", alert.Number(failed))}
 }

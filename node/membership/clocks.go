@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/node/wire"
 )
@@ -113,6 +114,18 @@ func (c *Clocks) Now() time.Time {
 
 // Wall returns what this machine's clock shows.
 func (c *Clocks) Wall() time.Time { return c.wall() }
+
+// Alerts says that this machine's clock is off, if it is.
+func (c *Clocks) Alerts() []alert.Alert {
+	off := c.Skew()
+	if off.Abs() <= MaxSkew {
+		return nil
+	}
+	return []alert.Alert{alert.New(alert.ClockOff, "", "ahead", off.Round(time.Second).String())}
+}
+
+// Doubtful reports whether nothing should be decided by this machine's clock.
+func (c *Clocks) Doubtful() bool { return c.Skew().Abs() > MaxSkew }
 
 // Link is a connection with another member, and how far that member's clock was ahead when they connected.
 type Link struct {

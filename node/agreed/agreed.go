@@ -1,0 +1,110 @@
+// Package agreed is the agreed state as the rooms of a node read and change it. It waits until this node shows what was
+// decided, goes on proposing what must not be lost, and says in the API's words why nothing can be decided.
+package agreed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/raft"
+)
+
+// Consensus decides commands, and shows what was decided.
+type Consensus interface {
+	View(see func(catalog.View) error) error
+	Linear(ctx context.Context) error
+	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
+	IsLeader() bool
+}
+
+// State is the agreed state, through which this node decides.
+type State struct {
+	Consensus Consensus
+	Room      func() error   // why there is no room for another command here; nil: there is
+	Self      catalog.NodeID // the actor of what this node decides by itself
+	Log       *slog.Logger
+}
+
+// View shows one consistent version of this node's state.
+func (s State) View(see func(catalog.View) error) error { return s.Consensus.View(see) }
+
+// Linear returns when View sees all that was committed before the call.
+func (s State) Linear(ctx context.Context) error { return shown(s.Consensus.Linear(ctx)) }
+
+// Propose has a command decided, and waits until this node shows it. A refusal is in the result.
+func (s State) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	result, err := Unseen{s}.Propose(ctx, kind, body, actor)
+	if err == nil {
+		s.CatchUp(ctx)
+	}
+	return result, err
+}
+
+// Decide has a command decided, as Propose does. A refusal is an error.
+func (s State) Decide(ctx context.Context, kind catalog.Kind, body any, actor string) error {
+	result, err := s.Propose(ctx, kind, body, actor)
+	if err == nil && result.Refusal != nil {
+		err = result.Refusal
+	}
+	return err
+}
+
+// CatchUp waits until this node's own state shows what the cluster has just decided, so that who asked finds what he
+// changed. That a leader is lost meanwhile does not undo the decision.
+func (s State) CatchUp(ctx context.Context) {
+	if s.Consensus.IsLeader() {
+		return
+	}
+	if err := s.Consensus.Linear(ctx); err != nil {
+		s.Log.Debug("a decision is not seen here yet", "error", err)
+	}
+}
+
+// retryPause is the pause between tries of a command that must not be lost.
+const retryPause = 2 * time.Second
+
+// Insist proposes a command in this node's name until it is decided or ctx ends, and returns the refusal if there is
+// one.
+func (s State) Insist(ctx context.Context, kind catalog.Kind, body any) (*catalog.Refusal, error) {
+	for {
+		result, err := s.Consensus.Propose(ctx, kind, body, string(s.Self))
+		if err == nil {
+			return result.Refusal, nil
+		}
+		s.Log.Warn("command waits", "kind", kind, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(retryPause):
+		}
+	}
+}
+
+// Unseen is the State for those who propose many commands, and to whom the answers say all: it does not wait until this
+// node shows each decision.
+type Unseen struct{ State }
+
+// Propose has a command decided. A refusal is in the result.
+func (u Unseen) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	if err := u.Room(); err != nil {
+		return catalog.Result{}, fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+	}
+	result, err := u.Consensus.Propose(ctx, kind, body, actor)
+	return result, shown(err)
+}
+
+// shown turns the reason why nothing is decided into the API's.
+func shown(err error) error {
+	switch {
+	case errors.Is(err, raft.ErrNoQuorum):
+		return api.ErrNoQuorum // says the same
+	case errors.Is(err, raft.ErrNoRoom):
+		return fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"slices"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/catalog/people"
+	"holdfast/node/config"
+	"holdfast/node/openid"
+	"holdfast/node/session"
+	"holdfast/web"
+)
+
+// institution lets people sign in with the account of their institution.
+type institution struct {
+	config.OpenID
+	place    string
+	service  *openid.Service
+	sessions *session.Sessions
+	log      *slog.Logger
+}
+
+// institutionOf returns where people sign in with an account, nil if the settings name no service.
+func institutionOf(of Config) web.OpenID {
+	c := of.OpenID
+	if c.Issuer == "" {
+		return nil
+	}
+	log := of.Log.With("room", "openid")
+	if groups := c.Administrators(); len(groups) > 0 {
+		log.Warn("groups make administrators of the archive: whoever keeps them at the issuer decides who may do all",
+			"issuer", c.Issuer, "groups", groups)
+	}
+	claim := c.Claim
+	if len(c.Groups) == 0 {
+		claim = ""
+	}
+	service := openid.New(openid.Config{Issuer: c.Issuer, Client: c.Client, SecretFile: c.SecretFile, Scopes: c.Scopes,
+		Groups: claim, Describe: c.Create, Now: time.Now, Log: log,
+		Redirect: func() string { return of.Origins.Pages.String() + "/sign-in/openid" }})
+	return &institution{c, of.Place, service, of.Sessions, log}
+}
+
+// Name is what people call the service.
+func (i *institution) Name() string { return i.Shown() }
+
+// Silent reports whether the service did not answer lately.
+func (i *institution) Silent() bool { return i.service.Silent() }
+
+// Begin returns where somebody signs in.
+func (i *institution) Begin(ctx context.Context, next, invitation string) (url, kept string, err error) {
+	url, kept, err = i.service.Begin(ctx, next, invitation)
+	return url, kept, shownAs(err)
+}
+
+// Finish begins a session of who came back.
+func (i *institution) Finish(ctx context.Context, kept []string, query url.Values) (web.Session, string, error) {
+	answer, begun, err := i.service.Finish(ctx, kept, query)
+	if err != nil {
+		return web.Session{}, begun.Next, shownAs(err)
+	}
+	s, err := visitor(i.sessions.Identified(ctx, i.proof(answer), begun.Invitation))
+	return s, begun.Next, shownAs(err)
+}
+
+// proof is what the answer of the service is worth here.
+func (i *institution) proof(answer openid.Answer) session.Proof {
+	p := session.Proof{Issuer: answer.Issuer, Subject: answer.Subject}
+	for _, rule := range i.Groups {
+		g := people.GroupGrant{Role: catalog.Role(rule.Role), Collection: catalog.CollectionName(rule.Collection),
+			Place: rule.Place}
+		if slices.Contains(answer.Groups, rule.Group) && !slices.Contains(p.Grants, g) {
+			p.Grants = append(p.Grants, g)
+		}
+	}
+	if i.Create {
+		p.Newcomer = &catalog.Person{ID: catalog.PersonID(api.NewToken().ID), Name: answer.Name, Mail: answer.Mail,
+			Institution: i.place}
+		if answer.MailDoubtful { // anybody may have typed it
+			p.Newcomer.Mail = ""
+		}
+	}
+	return p
+}
+
+// shownAs is the error as the pages know it.
+func shownAs(err error) error {
+	for is, as := range map[error]error{openid.ErrSilent: web.ErrSilent, openid.ErrBegin: web.ErrBegin,
+		openid.ErrDeclined: web.ErrDeclined, openid.ErrRefused: web.ErrRefused, openid.ErrBusy: web.ErrSlow,
+		session.ErrStranger: web.ErrStranger, session.ErrTaken: web.ErrTaken, session.ErrUnnamed: web.ErrUnnamed} {
+		if errors.Is(err, is) {
+			return as
+		}
+	}
+	return err
+}
