@@ -177,6 +177,13 @@ func (s domains) lay(ctx context.Context, asked *kept.Configuring, patch harvest
 	if err == nil {
 		err = harvest.CheckLaid(patch)
 	}
+	if err == nil {
+		var level int
+		if level, err = s.clusterLevel(); err != nil {
+			return err
+		}
+		err = patch.KnownAt(level)
+	}
 	if err != nil {
 		return problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}

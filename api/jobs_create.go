@@ -99,18 +99,17 @@ func (s jobs) mustHaveChannel(name string) error {
 // proposeJob makes the job, by one command if it is small or the cluster knows no parts yet.
 func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 	spec harvest.Job) (made catalog.Job, err error) {
-	var cluster catalog.Cluster
-	err = s.Catalog.View(func(v catalog.View) (err error) { cluster, err = v.Cluster(); return err })
+	level, err := s.clusterLevel()
 	if err != nil {
 		return made, err
 	}
-	if spec.Settings, err = spec.Settings.AtLevel(cluster.Level); err != nil {
+	if spec.Settings, err = spec.Settings.AtLevel(level); err != nil {
 		return made, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}
 	if asked.Spec, err = json.Marshal(spec); err != nil {
 		return made, fmt.Errorf("encode job %s: %w", spec.Name, err)
 	}
-	parted := cluster.Level >= agreed.LevelOfParts
+	parted := level >= agreed.LevelOfParts
 	var domains []string
 	if parted {
 		domains = agreed.DomainsOf(spec.Seeds, domainToList)
@@ -119,7 +118,7 @@ func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 	if !parted && len(asked.Spec) > catalog.MaxBytes-oneCommand/2 {
 		return made, &catalog.Refusal{Code: catalog.Unsupported, Message: fmt.Sprintf(
 			"a job of %d bytes needs level %d; this cluster is at level %d",
-			len(asked.Spec), agreed.LevelOfParts, cluster.Level)}
+			len(asked.Spec), agreed.LevelOfParts, level)}
 	}
 	if !parted || len(asked.Spec) <= oneCommand && len(domains) <= agreed.MaxPartItems {
 		asked.Domains = domains

@@ -44,6 +44,19 @@ func (s cluster) levelRoutes(api huma.API) {
 		})
 }
 
+// clusterLevel returns what the members have agreed to use.
+func (s *server) clusterLevel() (level int, err error) {
+	err = s.Catalog.View(func(v catalog.View) error {
+		cluster, err := v.Cluster()
+		level = cluster.Level
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the level: %w", err)
+	}
+	return level, nil
+}
+
 // level reads the cluster's level and its members' from the agreed state.
 func (s cluster) level(ctx context.Context) (wire.Level, error) {
 	presence := s.self.Status(ctx).Presence

@@ -94,6 +94,12 @@ func given(part json.RawMessage) bool { return len(part) > 0 && string(part) != 
 func (s definitions) templateText(ctx context.Context, raw json.RawMessage) (string, *catalog.Secret, error) {
 	settings, err := s.readTemplate(ctx, raw)
 	if err == nil {
+		var level int
+		if level, err = s.clusterLevel(); err == nil {
+			err = invalidAs422(harvest.TemplateAt(raw, settings, level))
+		}
+	}
+	if err == nil {
 		spec := harvest.Job{Name: "template", Seeds: []string{"http://www.example.org/"}, Settings: settings}
 		if err = harvest.CheckTemplate(settings); err == nil {
 			err = errors.Join(spec.Validate(), s.crawls.Check(spec))

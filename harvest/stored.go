@@ -2,7 +2,10 @@ package harvest
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -27,8 +30,9 @@ func ParseStoredJob(data []byte) (Job, error) {
 	return Job(p), err
 }
 
-// AtLevel returns the settings as a cluster of that level can store them. Below level 4 the settings that came with it
-// have the values for which programs of that level stand; other values are refused, unless they are the defaults.
+// AtLevel returns the settings as a cluster of that level can store them. Those that came with a later level have the
+// values for which programs of that level stand; other values are refused, unless they are the defaults, and so are
+// such settings in sheets.
 func (s Settings) AtLevel(level int) (Settings, error) {
 	for _, d := range described {
 		if d.since <= level {
@@ -48,7 +52,23 @@ func (s Settings) AtLevel(level int) (Settings, error) {
 		}
 		field.Set(d.before)
 	}
+	for _, sheet := range s.Sheets {
+		if err := Patch(sheet.Settings).KnownAt(level); err != nil {
+			return s, fmt.Errorf("sheets: %s: %w", sheet.Name, err)
+		}
+	}
 	return s, nil
+}
+
+// KnownAt refuses settings that came with a later level than the given one, whatever their values: programs of clusters
+// at that level do not know their names. Names that are no settings are not its business.
+func (p Patch) KnownAt(level int) error {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if d, known := named(name); known && d.since > level {
+			return invalid(name, string(p[name]), "none until the cluster is at level "+strconv.Itoa(d.since))
+		}
+	}
+	return nil
 }
 
 // OldJob is a job as programs that know no level above 3 read and write it: without, and refusing, what came later.

@@ -152,3 +152,41 @@ func TestWindows(t *testing.T) {
 		}
 	}
 }
+
+// Templates, sheets and configurations name no setting that programs of the cluster's level do not know, not even with its
+// default; a job that gives none is stored without.
+func TestSettingsOfALaterLevelAreNotNamed(t *testing.T) {
+	for text, fault := range map[string]string{
+		`{"max_hops":3}`:                              "",
+		`{"count_by":"seed"}`:                         "count_by: ",
+		`{"no_response_timeout":"30m"}`:               "no_response_timeout: ",
+		`{"name":"j","settings":{"count_by":"seed"}}`: "count_by: ",
+		`{"name":"j","settings":{"max_hops":3}}`:      "",
+	} {
+		s, err := ParseTemplate([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = TemplateAt([]byte(text), s, 3)
+		if (err == nil) != (fault == "") || err != nil && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), fault) ||
+			!strings.Contains(err.Error(), "level 4")) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if err := TemplateAt([]byte(text), s, 4); err != nil {
+			t.Errorf("%s at level 4: %v", text, err)
+		}
+	}
+	if err := (Patch{"max_hops": json.RawMessage("3"), "windows": json.RawMessage("[]"), "none": nil}).KnownAt(3); err == nil ||
+		!strings.Contains(err.Error(), "windows") {
+		t.Errorf("a configuration: %v", err)
+	}
+	s := DefaultSettings()
+	s.Sheets = []Sheet{{Name: "slow", Settings: Patch{"min_delay": json.RawMessage(`"3s"`)}}}
+	if _, err := s.AtLevel(3); err != nil {
+		t.Errorf("a sheet: %v", err)
+	}
+	s.Sheets[0].Settings["count_by"] = json.RawMessage(`"seed"`)
+	if _, err := s.AtLevel(3); err == nil || !strings.Contains(err.Error(), "sheets: slow: ") || !strings.Contains(err.Error(), "count_by") {
+		t.Errorf("a sheet with a later setting: %v", err)
+	}
+}

@@ -58,16 +58,39 @@ func CheckLaid(laid Patch) error {
 	return nil
 }
 
-// TemplateText returns the settings that a template gives, and no others, as compact JSON: the values are those of s,
-// which was read from the template, maybe without its secrets.
-func TemplateText(template []byte, s Settings) (string, error) {
-	var given, job, all map[string]json.RawMessage
+// givenIn returns the settings that a template gives, as they stand in it: in JSON of settings, or of a whole job.
+func givenIn(template []byte) (given Patch, err error) {
 	if err := json.Unmarshal(template, &given); err != nil {
-		return "", fmt.Errorf("%w: template: %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: template: %w", ErrInvalid, err)
 	}
+	var job Patch
 	if err := json.Unmarshal(given["settings"], &job); err == nil && len(given["settings"]) > 0 {
 		given = job
 	}
+	return given, nil
+}
+
+// TemplateAt refuses a template that gives settings which programs of clusters at that level do not know, in sheets
+// too. It does not check their values.
+func TemplateAt(template []byte, s Settings, level int) error {
+	given, err := givenIn(template)
+	if err == nil {
+		err = given.KnownAt(level)
+	}
+	if err == nil {
+		_, err = s.AtLevel(level)
+	}
+	return err
+}
+
+// TemplateText returns the settings that a template gives, and no others, as compact JSON: the values are those of s,
+// which was read from the template, maybe without its secrets.
+func TemplateText(template []byte, s Settings) (string, error) {
+	given, err := givenIn(template)
+	if err != nil {
+		return "", err
+	}
+	var all map[string]json.RawMessage
 	text, err := plainJSON(s)
 	if err != nil {
 		return "", fmt.Errorf("encode settings: %w", err)

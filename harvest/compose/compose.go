@@ -92,6 +92,7 @@ type Whole struct {
 	Objects, Bytes harvest.Limit // of the harvest, for each domain
 	MaxTime        time.Duration // of a job; 0: no limit
 	Traps          []string      // of all global lists that are switched on
+	Level          int           // of the cluster: jobs have no setting that its programs may not know
 }
 
 // Head makes the text of a job, but for its configurations. The error wraps harvest.ErrInvalid.
@@ -103,6 +104,9 @@ func Head(name string, t Template, patch harvest.Patch, whole Whole) (harvest.Jo
 	}
 	if err == nil {
 		err = settings.Lay(patch)
+	}
+	if err == nil {
+		settings, err = settings.AtLevel(whole.Level)
 	}
 	if err != nil {
 		return job, fmt.Errorf("template %s: %w", Label(t.Name, t.Version), err)

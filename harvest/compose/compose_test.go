@@ -1,6 +1,7 @@
 package compose_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestHead(t *testing.T) {
 	if got := o.Logins[0].Password; got != "[sealed s2:credentials.0.password]" {
 		t.Errorf("the login refers to %q", got)
 	}
-	whole := compose.Whole{Bytes: harvest.AtMost(5), MaxTime: time.Hour, Traps: []string{".*calendar.*"}}
+	whole := compose.Whole{Level: 5, Bytes: harvest.AtMost(5), MaxTime: time.Hour, Traps: []string{".*calendar.*"}}
 	head, err := compose.Head("harvest-1-2", template, o.Patch, whole)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestBadTexts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"{": "unexpected end", `{"max_hop":3}`: "max_hop",
 		`{"max_hops":"x"}`: "max_hops"} {
-		_, err := compose.Head("h", compose.Template{Name: "deep", Version: 2, Text: text}, nil, compose.Whole{})
+		_, err := compose.Head("h", compose.Template{Name: "deep", Version: 2, Text: text}, nil, compose.Whole{Level: 5})
 		if !errors.Is(err, harvest.ErrInvalid) && !strings.Contains(text, "{") || err == nil ||
 			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "deep@2") {
 			t.Errorf("%s: %v", text, err)
@@ -97,5 +98,21 @@ func TestBadTexts(t *testing.T) {
 	}
 	if _, _, err := compose.ParseLabel("default"); err == nil {
 		t.Error("a label without a version")
+	}
+}
+
+// A job of a harvest has no setting that programs of the cluster's level do not know.
+func TestJobsKeepToTheLevel(t *testing.T) {
+	text := `{"operator_contact":"https://example.org/"}`
+	for level, inactive := range map[int]bool{3: false, 4: true} {
+		job, err := compose.Head("h", compose.Template{Name: "plain", Version: 1, Text: text}, nil, compose.Whole{Level: level})
+		if err != nil || (job.Settings.InactivityTimeout != 0) != inactive {
+			t.Errorf("level %d: %v, %v", level, job.Settings.InactivityTimeout, err)
+		}
+	}
+	laid := harvest.Patch{"inactivity_timeout": json.RawMessage(`"5m"`)}
+	_, err := compose.Head("h", compose.Template{Name: "plain", Version: 1, Text: text}, laid, compose.Whole{Level: 3})
+	if !errors.Is(err, harvest.ErrInvalid) || !strings.Contains(err.Error(), "inactivity_timeout") {
+		t.Errorf("a later setting: %v", err)
 	}
 }

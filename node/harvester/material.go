@@ -42,6 +42,7 @@ type material struct {
 	split     split.Settings
 	domains   domain.Settings
 	traps     []string
+	level     int            // of the cluster
 	earlier   []uint64       // the snapshots that this one continues, the last one first
 	templates map[string]int // the versions that are used
 }
@@ -50,6 +51,11 @@ type material struct {
 func gather(v catalog.View, h runs.Harvest, r runs.Run) (m *material, err error) {
 	h.Asked = r.Definition
 	m = &material{harvest: h, run: r, templates: map[string]int{}}
+	cluster, err := v.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	m.level = cluster.Level
 	if m.split, err = splitSettings(v); err != nil {
 		return nil, err
 	}
@@ -73,7 +79,8 @@ func (m *material) limits() split.Limits {
 // whole is what the heads of all jobs have.
 func (m *material) whole() compose.Whole {
 	l := m.limits()
-	return compose.Whole{Objects: l.Objects, Bytes: l.Bytes, MaxTime: seconds(m.run.Definition.MaxTime), Traps: m.traps}
+	return compose.Whole{Objects: l.Objects, Bytes: l.Bytes, MaxTime: seconds(m.run.Definition.MaxTime), Traps: m.traps,
+		Level: m.level}
 }
 
 // seconds is a time in the catalog; far more than any crawl takes counts as no limit.
