@@ -5,6 +5,7 @@ JOBS     ?= 1
 PACKAGES ?= ./...
 BENCH    ?=
 LONG     ?=
+RACE     ?=
 DOMAINS  ?= 1000000
 HARVESTS ?= 10000
 SAMPLES  ?=
@@ -12,6 +13,9 @@ SEEDS    ?= 5
 
 # The tags of all tests that are not built by default.
 TAGS       = e2e,browser,samples,nemesis,apicheck,slow
+
+# The tests of whole nodes that make race runs.
+RACED      = ^Test(ThreeNodesHarvestByTheClock|BatchesOfARealCluster|NoticesOfThreeNodes|ASessionHoldsOnTheOtherNode|LedgersOfAReplica|NobodyIsGivenWrongBytes|ACrawlUsesASealedPassword|IngestOutlivesItsNodeAndTheLeader|AClusterIsRestoredFromABackup)$$
 
 # The last thing that is made of the readers of our WARC files.
 READERS    = bin/readers/classes/ReadWithJWAT.class
@@ -48,9 +52,16 @@ unit:
 slow:
 	sh systemtest/slow.sh $(GO) test -short -vet=off -timeout 20m -p 2 -parallel 4
 
-# Both, with the race detector, for the packages in which something can race.
+# The unit tests with the race detector, for the packages in which something can race, without the scripts of the command
+# line, each line of which starts a process; then tests of whole nodes that between them use each room of a node. RACE=all
+# takes all tests of both kinds, which takes 33 minutes of processor time.
 race:
-	$(GO) test -tags slow -short -vet=off -timeout 60m -race -p 2 -parallel 4 $$(sh systemtest/packages.sh)
+ifeq ($(RACE),all)
+	$(GO) test -tags slow -short -vet=off -timeout 90m -race -p 2 -parallel 4 $$(sh systemtest/packages.sh)
+else
+	$(GO) test -short -vet=off -timeout 30m -race -p 2 -parallel 4 -skip '^TestScripts$$' $$(sh systemtest/packages.sh)
+	$(GO) test -tags slow -short -vet=off -timeout 30m -race -parallel 2 -run '$(RACED)' ./node
+endif
 
 # All of both with random seeds: many kills, crashes, models and large inputs. HOLDFAST_SEED=N repeats a run.
 long:
