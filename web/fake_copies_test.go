@@ -10,7 +10,7 @@ import (
 
 // preserved is what the API answers about copies, what waits for a second person, ledgers and backups.
 func preserved(name string) map[string]any {
-	at, bad := now().Add(-3*time.Hour), strings.Repeat("cd", 32)
+	at, bad, good := now().Add(-3*time.Hour), strings.Repeat("cd", 32), strings.Repeat("ab", 32)
 	found := wire.Copy{Replica: "north", State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt, Found: bad, Reason: name, Tries: 3}
 	checks := wire.ReplicaChecks{Replica: wire.Replica{Name: "north", Kind: wire.Bitarchive, Place: name, Collections: []string{name}, Files: 10, Bytes: 5e9, Good: 7, Owed: 3, Disputed: 1, Held: 4095, Moving: 1},
 		Missing: 1, Changed: 2, Partly: true, Checks: []wire.ReplicaCheck{{Kind: "checksum", Oldest: at.AddDate(-1, 0, 0), Newest: at, Checked: 9, Never: 1, Findings: 2},
@@ -37,6 +37,7 @@ func preserved(name string) map[string]any {
 	kept.ID, kept.Kept, kept.Known = "a.warc.2", name, false
 	going.ID, going.Going = "a.warc.3", true
 	file := wire.File{Name: "bad.warc", Size: 5, SHA256: strings.Repeat("ab", 32), Version: 4, Copies: []wire.Copy{found, {Replica: "south", State: wire.UploadCompleted, Verified: at}}}
+	hidden := wire.File{Name: name, Size: 5, SHA256: good, Collection: name, Removed: at, RemovedBy: name, Reason: name, Until: now().Add(24 * time.Hour)}
 	listed := url.PathEscape(name)
 	return map[string]any{
 		"/replica-checks": wire.Page[wire.ReplicaChecks]{Items: []wire.ReplicaChecks{checks, {Replica: wire.Replica{Name: name, Kind: wire.Checksum}}}}, "/replicas/north/checks": checks,
@@ -57,6 +58,8 @@ func preserved(name string) map[string]any {
 		"POST /nodes/north-9/strays/a.warc/adopt": wire.File{Name: "a.warc"}, "POST /nodes/north-9/strays/a.warc/set-aside": nil,
 		"/files/bad.warc": file, "POST /files/bad.warc/replace": file, "POST /files/bad.warc/checksum": file, "POST /files/bad.warc/state": file,
 		"/copies?limit=100&replica=north&state=corrupt": wire.Page[wire.FileCopy]{Items: []wire.FileCopy{{File: "bad.warc", Size: 5, Copy: found}}},
+		"/files?limit=100&state=hidden": wire.Page[wire.File]{Items: []wire.File{hidden}, Next: "f-1"}, "/files/hidden.warc": hidden, "POST /files/hidden.warc/restore": file,
+		"/removal-rule": wire.RemovalRule{Days: 30, Version: 2}, "PUT /removal-rule": wire.RemovalRule{Days: 7},
 		"/catalog/backups": wire.CatalogBackups{Node: name, Scheduled: true, Folder: name, Every: "24h", Keep: 7, Key: name, Failure: name, Failed: at,
 			Items: []wire.CatalogBackup{{Name: name, Bytes: 5e6, Index: 99, At: at, SHA256: bad, Key: name}}},
 	}
@@ -72,6 +75,8 @@ func triedOnCopies(name string) []tried {
 			[]string{"was", good, "sha256", bad, "version", "4", "reason", "why", "confirm", "bad.warc"}},
 		{"/files/bad.warc/state", `POST /files/bad.warc/state {"replica":"south","sha256":"` + good + `","state":"UPLOAD_STARTED","reason":"why","version":4}`,
 			[]string{"replica", "south", "sha256", good, "version", "4", "reason", "why", "confirm", "bad.warc"}},
+		{"/files/hidden.warc/restore", `POST /files/hidden.warc/restore {"sha256":"` + good + `","reason":"why"}`, []string{"sha256", good, "reason", "why"}},
+		{"/removal-rule/edit", `PUT /removal-rule {"days":7,"version":2,"reason":"why"}`, []string{"days", "7", "version", "2", "reason", "why"}},
 		{"/nodes/north-9/strays/a.warc/adopt", `POST /nodes/north-9/strays/a.warc/adopt {"collection":"tv","sha256":"` + bad + `"}`, []string{"collection", "tv", "sha256", bad}},
 		{"/nodes/north-9/strays/a.warc/set-aside", `POST /nodes/north-9/strays/a.warc/set-aside {"reason":"why"}`, []string{"reason", "why"}},
 		{"/nodes/north-9/quarantine/a.warc.1/restore", `POST /nodes/north-9/quarantine/a.warc.1/restore `, nil},

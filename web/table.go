@@ -74,6 +74,7 @@ func table() []page {
 		{"/audits", "web.audits", copies, wire.RoleReader, "audits", in, showAudits},
 		{"/strays", "web.strays", copies, wire.RoleOperator, "strays", in, showStrays},
 		{"/quarantine", "web.quarantine", copies, wire.RoleOperator, "quarantine", in, showQuarantine},
+		{"/removed", "web.removed-files", copies, wire.RoleReader, "removed", in, showRemoved},
 		{"/approvals", "web.approvals", copies, wire.RoleReader, "approvals", in, showApprovals},
 		{"/approvals/{id}", "web.approval", copies, wire.RoleReader, "approval", aside, showApproval},
 		{"/ledgers", "web.ledgers", copies, wire.RoleReader, "ledgers", in, showLedgers},
