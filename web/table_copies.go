@@ -30,6 +30,25 @@ func copyActs() []action {
 	}
 }
 
+// nodeActs let nodes join and leave, and rebuild their indexes.
+func nodeActs() []action {
+	const system, operator, admin = "web.section-system", wire.RoleOperator, wire.RoleAdmin
+	return []action{
+		{path: "/new/join-token", title: "web.act-join-token", section: system, role: admin, ask: askJoinToken,
+			do: makeJoinToken},
+		{path: "/join-tokens/{id}/revoke", title: "web.act-join-revoke", section: system, role: admin,
+			ask: askRevokeJoin, do: revokeJoin},
+		{path: "/nodes/{name}/remove", title: "web.act-node-remove", section: system, role: admin,
+			ask: askRemoveNode, do: removeNode},
+		{path: "/nodes/{name}/remove-lost", title: "web.act-node-lost", section: system, role: admin,
+			ask: askRemoveLost, do: removeLost},
+		{path: "/index/rebuild", title: "web.act-rebuild-all", section: system, role: operator, ask: askRebuild,
+			do: rebuildIndex},
+		{path: "/nodes/{name}/rebuild-index", title: "web.act-rebuild", section: system, role: operator,
+			ask: askRebuild, do: rebuildIndex},
+	}
+}
+
 // approvalActs are about acts that wait for a second person.
 func approvalActs() []action {
 	const copies = "web.section-preservation"

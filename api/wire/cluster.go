@@ -182,12 +182,14 @@ type IndexStatus struct {
 	Captures   int64  `json:"captures"`
 	Bytes      int64  `json:"bytes" doc:"size of the index on disk"`
 	Rebuilding bool   `json:"rebuilding"`
+	Silent     bool   `json:"silent,omitempty" doc:"the node did not answer: none of its figures is known"`
 	Detail     string `json:"detail,omitempty" doc:"what is wrong, or why the node did not answer"`
 }
 
 // IndexRebuild asks for an index to be rebuilt from the files.
 type IndexRebuild struct {
-	Node string `json:"node,omitempty" doc:"the node's name or id; default: every node"`
+	Node   string `json:"node,omitempty" doc:"the node's name or id; default: every node"`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"for the log of the node that answers"`
 }
 
 // Event is one entry of the hash-chained audit trail.
