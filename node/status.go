@@ -52,7 +52,7 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 		Role: roleOf(r, n.id), Quorum: r.Quorum,
 		Leader: string(r.Leader), Term: r.Term, Applied: r.Applied,
 		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
-		Running: n.crawls.List(), Refused: refusals(n.peer.Stats()),
+		Running: n.crawls.List(), Backup: n.backups.Scheduled(), Refused: refusals(n.peer.Stats()),
 	}
 	for _, path := range n.cfg.Files {
 		if n.replica.Disks.TakenAway(path) {

@@ -275,7 +275,7 @@ func filled(name string) map[string]any {
 		{Replica: name, State: wire.UploadFailed, Reason: name}, {Replica: name, State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt}}
 	file := wire.File{Name: name, Size: 1 << 30, SHA256: strings.Repeat("ab", 32), Shard: "abc", Collection: name, Added: at, Job: 12, Source: name,
 		Reason: name, LostWhy: name, Copies: copies}
-	status := wire.Status{Cluster: wire.Cluster{Name: name, Quorum: true}, Node: wire.NodeStatus{Name: name, Version: name, Started: at, Outbox: 3,
+	status := wire.Status{Cluster: wire.Cluster{Name: name, Quorum: true}, Node: wire.NodeStatus{Name: name, Version: name, Started: at, Outbox: 3, Backup: &wire.BackupState{Looked: true, Newest: at, Failed: at},
 		Disks: []wire.Disk{{Path: name, Free: 5e9, Total: 9e9}}},
 		Nodes: []wire.Node{{Name: name, Replica: name, Place: name, Channels: []string{name}, Draining: true, Shards: 4096,
 			Presence: wire.Presence{State: "alive", Voter: true, LastHeard: at, Version: name, Free: 5e9}}},

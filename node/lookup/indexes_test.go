@@ -22,7 +22,9 @@ func TestASilentIndexIsNamed(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	x := Indexes{Self: "here", Name: "north-1", Ask: deaf{}, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		Members: func() []catalog.Member { return []catalog.Member{{ID: "here", Name: "north-1"}, {ID: "away", Name: "south-1"}} }}
+		Members: func() []catalog.Member {
+			return []catalog.Member{{ID: "here", Name: "north-1"}, {ID: "away", Name: "south-1"}}
+		}}
 	all, err := x.Status(t.Context())
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%v %v", all, err)
