@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"holdfast/alert"
 	"holdfast/node/logbook"
 )
 
@@ -23,6 +24,15 @@ func openLog(n *Node, program *slog.Logger) {
 		Least: logRoom, Disk: n.disk, Out: program.Handler()})
 	n.log = slog.New(n.book.Handler())
 	n.closers = append(n.closers, n.book.Close)
+}
+
+// logAlerts says that the log is not written, if so: the node goes on without it.
+func logAlerts(b *logbook.Book) []alert.Alert {
+	folder, why := b.Failing()
+	if why == "" {
+		return nil
+	}
+	return []alert.Alert{alert.New(alert.LogUnwritten, folder, "reason", why)}
 }
 
 // booksOf returns what tells the lines of the logs of all nodes.

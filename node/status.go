@@ -93,7 +93,8 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 	health, outbox := n.health.Look()
 	out.Outbox = outbox
 	out.Alerts = n.seen.see(time.Now(), slices.Concat(out.Alerts, n.crawls.Alerts(), n.vault.Alerts(),
-		n.harvester.Alerts(), health, n.refusals.Alerts(n.roster.NameOf), n.notices.Alerts(), n.backups.Alerts()))
+		n.harvester.Alerts(), health, n.refusals.Alerts(n.roster.NameOf), n.notices.Alerts(), n.backups.Alerts(),
+		logAlerts(n.book)))
 	out.Problems = alert.Texts(out.Alerts)
 	n.presence(out.Presence, r)
 	return out

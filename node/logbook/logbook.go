@@ -66,6 +66,15 @@ func (b *Book) Handler() slog.Handler {
 	return h.WithAttrs([]slog.Attr{slog.String("node", b.node)})
 }
 
+// Failing says why lines are not written to the files in folder, if so; empty: they are, as far as is known, or no files
+// are kept. It waits for no disk.
+func (b *Book) Failing() (folder, why string) {
+	if b.files == nil {
+		return "", ""
+	}
+	return b.files.cfg.Dir, b.files.failing(time.Now())
+}
+
 // Close writes what waits for the files, and ends them. A disk that does not answer is waited for two seconds; that is
 // no error, and said where the program's log goes.
 func (b *Book) Close() error {
