@@ -123,7 +123,13 @@ type File struct {
 	Lost       time.Time `json:"lost,omitzero" doc:"when the file was declared lost"`
 	LostWhy    string    `json:"lostWhy,omitempty" doc:"why"`
 	Version    uint64    `json:"version" doc:"number of changes of this entry"`
+	Stuck      *Stuck    `json:"stuck,omitempty" doc:"only in lists of the state stuck: why a copy cannot be made now"`
 	Copies     []Copy    `json:"copies"`
+}
+
+// Stuck says why a copy of a file cannot be made now: no node that is alive has good bytes of it.
+type Stuck struct {
+	Away []string `json:"away" doc:"names of the nodes that have good bytes and are not alive, as the answering node hears; none: no node has any"`
 }
 
 // StoreState says how far a copy is.
