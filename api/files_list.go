@@ -57,8 +57,8 @@ func (in *FileListing) read(v catalog.View, prefix string, after catalog.FileNam
 	return v.Files(prefix, after, n)
 }
 
-// matches reports whether a file is one that is looked for, as far as its entry says: complete says whether one with all
-// copies is shown as such, and whether it is stuck is asked of those that match.
+// matches reports whether a file is one that is looked for, as far as its entry says: complete says whether one with
+// all copies is shown as such, and whether it is stuck is asked of those that match.
 func (in *FileListing) matches(f *catalog.File, prefix string, complete func() (bool, error)) (bool, error) {
 	if !strings.HasPrefix(string(f.Name), prefix) || in.Collection != "" && string(f.Collection) != in.Collection ||
 		in.Job != 0 && f.Job != in.Job {

@@ -66,8 +66,8 @@ func (b *Book) Handler() slog.Handler {
 	return h.WithAttrs([]slog.Attr{slog.String("node", b.node)})
 }
 
-// Failing says why lines are not written to the files in folder, if so; empty: they are, as far as is known, or no files
-// are kept. It waits for no disk.
+// Failing says why lines are not written to the files in folder, if so; empty: they are, as far as is known, or no
+// files are kept. It waits for no disk.
 func (b *Book) Failing() (folder, why string) {
 	if b.files == nil {
 		return "", ""
