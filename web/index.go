@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"slices"
 
 	"holdfast/api/wire"
 )
@@ -30,22 +31,24 @@ func showIndex(ctx context.Context, v *visit) (any, error) {
 		}
 		return nil
 	})
-	st := v.known()
-	if st == nil {
-		return p, nil
-	}
-	kinds := map[string]wire.ReplicaKind{}
-	for _, r := range st.Replicas {
-		kinds[r.Name] = r.Kind
-	}
-	for i := range p.Items {
-		for _, n := range st.Nodes {
-			if n.ID == p.Items[i].Node {
-				p.Items[i].Checksums = kinds[n.Replica] == wire.Checksum
-			}
+	if st := v.known(); st != nil {
+		for i := range p.Items {
+			p.Items[i].Checksums = onlyChecksums(st, p.Items[i].Node)
 		}
 	}
 	return p, nil
+}
+
+// onlyChecksums reports whether the node, by its name or id, is known to keep no bytes: it has no index.
+func onlyChecksums(st *wire.Status, node string) bool {
+	for i := range st.Nodes {
+		if n := &st.Nodes[i]; n.ID == node || n.Name == node {
+			return slices.ContainsFunc(st.Replicas, func(r wire.Replica) bool {
+				return r.Name == n.Replica && r.Kind == wire.Checksum
+			})
+		}
+	}
+	return false
 }
 
 // Index marks the state of a node's index: good only if the node answered, and nothing waits or is wrong.
@@ -65,11 +68,16 @@ func (l ofCopies) Index(r indexRow) mark {
 	return mark{"good", l.in.Text("web.index-whole")}
 }
 
-// askRebuild is about the index of the node that the path names, or of all.
+// askRebuild is about the index of the node that the path names, or of all. A node that keeps no bytes would say that
+// it rebuilds, and has nothing to.
 func askRebuild(ctx context.Context, v *visit) (*form, error) {
 	name := v.given["name"]
 	v.about = name
 	all, err := v.api.Index().Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := v.api.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +89,12 @@ func askRebuild(ctx context.Context, v *visit) (*form, error) {
 			continue
 		}
 		found = true
+		if onlyChecksums(&st, x.Node) {
+			if name != "" {
+				f.Faults = append(f.Faults, formFault{Message: "web.index-not-here"})
+			}
+			continue
+		}
 		if x.Silent {
 			f.Effects = append(f.Effects, said{"web.silent", []any{"node", of}})
 			continue

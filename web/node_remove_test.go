@@ -128,6 +128,16 @@ func TestIndexPage(t *testing.T) {
 	if _, body := s.get(t, "/_/en/nodes/south-1/rebuild-index"); !strings.Contains(body, "Node <bdi>south-1</bdi> does not answer") || strings.Contains(body, "reads") {
 		t.Errorf("%s", body)
 	}
+	st := wire.Status{Nodes: []wire.Node{{ID: "id-3", Name: "south-1", Replica: "sums"}}, Replicas: []wire.Replica{{Name: "sums", Kind: wire.Checksum}}}
+	s.api.answers["/status"], s.api.answers["/nodes/south-1"] = st, st.Nodes[0]
+	if resp, body := s.post(t, "/_/en/nodes/south-1/rebuild-index", formOf("K", "reason", "why")); resp.StatusCode != 422 || len(s.api.changes()) > 0 || !strings.Contains(body, "has no index") {
+		t.Errorf("it keeps no bytes: %d %s", resp.StatusCode, body)
+	}
+	for _, path := range []string{"/_/en/index", "/_/en/nodes/south-1"} {
+		if _, body := s.get(t, path); strings.Contains(body, "/nodes/south-1/rebuild-index") {
+			t.Errorf("%s offers to rebuild what is not there: %s", path, body)
+		}
+	}
 	if resp, _ := s.get(t, "/nodes/nobody/rebuild-index"); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("no node: %d", resp.StatusCode)
 	}
