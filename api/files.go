@@ -139,6 +139,11 @@ func show(v catalog.View, f catalog.File) (wire.File, error) {
 		passed[c.Replica] = at
 	}
 	out := fileOf(audited, func(r catalog.ReplicaName) catalog.Time { return passed[r] })
+	if f.RemovedBy != "" {
+		if out.RemoverName, err = catalog.PeopleIn(v).ActorName(f.RemovedBy); err != nil {
+			return wire.File{}, err
+		}
+	}
 	for i := range out.Copies {
 		shown, c := &out.Copies[i], &f.Copies[i]
 		if !c.Good() || c.Surplus {

@@ -37,7 +37,7 @@ func preserved(name string) map[string]any {
 	kept.ID, kept.Kept, kept.Known = "a.warc.2", name, false
 	going.ID, going.Going = "a.warc.3", true
 	file := wire.File{Name: "bad.warc", Size: 5, SHA256: strings.Repeat("ab", 32), Version: 4, Copies: []wire.Copy{found, {Replica: "south", State: wire.UploadCompleted, Verified: at}}}
-	hidden := wire.File{Name: name, Size: 5, SHA256: good, Collection: name, Removed: at, RemovedBy: name, Reason: name, Until: now().Add(24 * time.Hour)}
+	hidden := wire.File{Name: name, Size: 5, SHA256: good, Collection: name, Removed: at, RemovedBy: "person:p2", RemoverName: name, Reason: name, Until: now().Add(24 * time.Hour)}
 	sole := int64(7)
 	listed := url.PathEscape(name)
 	return map[string]any{

@@ -64,9 +64,9 @@ func askJoinToken(ctx context.Context, v *visit) (*form, error) {
 func makeJoinToken(ctx context.Context, v *visit, f *form) (outcome, error) {
 	made, err := v.api.Invites().Create(ctx, wire.JoinTokenRequest{Replica: f.text("replica"),
 		Lifetime: f.text("lifetime")})
-	return outcome{Next: "/join-tokens", Text: "holdfast join --node NAME " + made.Text, Notes: []said{
-		{"web.did-join-token", []any{"replica", made.Replica, "when", made.Expires}},
-		{Key: "web.did-join-type"}}}, err
+	return outcome{Next: "/join-tokens", Text: "holdfast join --config cluster.toml --node NAME " + made.Text,
+		Notes: []said{{"web.did-join-token", []any{"replica", made.Replica, "when", made.Expires}},
+			{Key: "web.did-join-type"}}}, err
 }
 
 // joinToken finds a token that was not used yet.

@@ -77,7 +77,7 @@ func TestJoinTokenIsShownOnce(t *testing.T) {
 	s := newSite(t)
 	resp, _ := s.post(t, "/_/en/new/join-token", formOf("K", "replica", "north"))
 	to := resp.Header.Get("Location")
-	if _, body := s.get(t, to); !strings.Contains(body, "holdfast join --node NAME holdfast-join-SECRET") || !strings.Contains(body, "It is shown only here") {
+	if _, body := s.get(t, to); !strings.Contains(body, "holdfast join --config cluster.toml --node NAME holdfast-join-SECRET") || !strings.Contains(body, "It is shown only here") {
 		t.Errorf("%s", body)
 	}
 	for _, path := range []string{"/join-tokens", to + "&format=json", to + "&format=csv", to + "&format=part"} {
