@@ -79,7 +79,7 @@ var plan = map[string][]string{
 	"node/backups":    {"alert", "api", "catalog", "internal/disk", "internal/seal"},
 	"node/soundness":  {"api", "catalog", "node/wire"},
 	"node/ledgers":    {"api", "catalog", "internal/disk", "ledger", "node/wire", "replica"},
-	"node/logbook":    {"api", "catalog", "internal/disk", "node/wire"},
+	"node/logbook":    {"alert", "api", "catalog", "internal/disk", "node/wire"},
 	"node/lookup":     {"alert", "api", "catalog", "cdx", "index", "node/wire"},
 	"node/membership": {"alert", "api", "catalog", "duty", "internal/disk", "internal/seal", "node/config", "node/wire", "peer"},
 	"node/metadata":   {"api", "api/wire", "catalog", "cdx", "crawler", "index", "internal/disk", "internal/sorter", "warc"},

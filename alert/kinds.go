@@ -76,6 +76,7 @@ const (
 	AuditOld           Kind = "audit-old"
 	BackupOld          Kind = "backup-old"
 	ChallengesFailed   Kind = "challenges-failed"
+	LogUnwritten       Kind = "log-unwritten"
 )
 
 // shape is what is common to the alerts of a kind.
@@ -203,6 +204,7 @@ func table() []entry {
 			"audit-age allows"}},
 		{BackupOld, shape{one, Bad, "the catalog was not backed up to {subject} for {hours} hours: {reason}; see " +
 			"holdfast catalog backups"}},
+		{LogUnwritten, shape{one, Bad, "the log is not written to {subject}: {reason}"}},
 	}
 }
 

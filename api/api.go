@@ -199,7 +199,7 @@ type Captures interface {
 // Index reports the state of the nodes' indexes, and rebuilds them.
 type Index interface {
 	Status(ctx context.Context) ([]IndexStatus, error)
-	Rebuild(ctx context.Context, node catalog.NodeID, actor string) error // node empty: all
+	Rebuild(ctx context.Context, node catalog.NodeID, reason, actor string) error // node empty: all
 }
 
 // Invites makes join tokens: the text that the operator of a new node is given once, and the part that the catalog

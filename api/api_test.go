@@ -125,7 +125,7 @@ func TestRefusalsAndMistakesAreToldApart(t *testing.T) {
 	if _, err := c.Audits().Show(t.Context(), "x"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-	if err := c.Index().Rebuild(t.Context(), ""); !errors.Is(err, ErrUnavailable) {
+	if err := c.Index().Rebuild(t.Context(), "", "it is slow"); !errors.Is(err, ErrUnavailable) || !strings.Contains(fmt.Sprint(err), "it is slow") {
 		t.Errorf("%v", err)
 	}
 	if _, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://anna:hunter2@example.org/"}}); status(err) != http.StatusUnprocessableEntity ||

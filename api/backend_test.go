@@ -374,8 +374,8 @@ type indexes struct{}
 func (indexes) Status(context.Context) ([]wire.IndexStatus, error) {
 	return []wire.IndexStatus{{Node: string(self), Captures: 7}}, nil
 }
-func (indexes) Rebuild(context.Context, catalog.NodeID, string) error {
-	return fmt.Errorf("rebuild: %w", ErrUnavailable)
+func (indexes) Rebuild(_ context.Context, _ catalog.NodeID, reason, actor string) error {
+	return fmt.Errorf("rebuild because %s, by %s: %w", reason, actor, ErrUnavailable)
 }
 
 // cluster starts a node with a founded catalog and returns clients of a person with each role.

@@ -18,6 +18,7 @@ import (
 type (
 	CatalogBackups = wire.CatalogBackups
 	CatalogBackup  = wire.CatalogBackup
+	BackupState    = wire.BackupState
 )
 
 // Backups are this node's backups of the catalog.

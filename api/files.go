@@ -34,7 +34,7 @@ func (s files) entryRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files", id: "file-list",
 		tag:     "files",
 		summary: "List files by name: all, or by collection, job and state. A page may be empty and have a next one"},
-		func(_ context.Context, in *FileListing) (wire.Page[wire.File], error) { return s.list(in) })
+		func(ctx context.Context, in *FileListing) (wire.Page[wire.File], error) { return s.list(ctx, in) })
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}",
 		id: "file-show", tag: "files",
 		summary: "Show a file and its copies"},
@@ -139,6 +139,11 @@ func show(v catalog.View, f catalog.File) (wire.File, error) {
 		passed[c.Replica] = at
 	}
 	out := fileOf(audited, func(r catalog.ReplicaName) catalog.Time { return passed[r] })
+	if f.RemovedBy != "" {
+		if out.RemoverName, err = catalog.PeopleIn(v).ActorName(f.RemovedBy); err != nil {
+			return wire.File{}, err
+		}
+	}
 	for i := range out.Copies {
 		shown, c := &out.Copies[i], &f.Copies[i]
 		if !c.Good() || c.Surplus {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ type FileListing struct {
 	Prefix     string `query:"prefix" maxLength:"200" doc:"list only names that begin with this"`
 	Collection string `query:"collection" maxLength:"64" doc:"list only files of this collection"`
 	Job        uint64 `query:"job" minimum:"1" maximum:"9007199254740991" doc:"list only files that this job made"`
-	State      string `query:"state" enum:"complete,incomplete,owed,disputed,corrupt,missing,lost,removed,hidden" doc:"list only files in this state; by default, all but those that are removed and can be restored. hidden: it is removed and can be restored; removed: it is removed; complete: every replica has a verified copy that a node answers for; incomplete: it has not, and the file is neither removed nor lost; owed, disputed, corrupt, missing: a copy is so"`
+	State      string `query:"state" enum:"complete,incomplete,owed,stuck,disputed,corrupt,missing,lost,removed,hidden" doc:"list only files in this state; by default, all but those that are removed and can be restored. hidden: it is removed and can be restored; removed: it is removed; complete: every replica has a verified copy that a node answers for; incomplete: it has not, and the file is neither removed nor lost; owed, disputed, corrupt, missing: a copy is so; stuck: a copy is owed, and no node that is alive, as the answering one hears, has good bytes"`
 	Replica    string `query:"replica" maxLength:"64" doc:"list only files that belong on this replica; with a state of copies, only those whose copy on it is in that state"`
 }
 
@@ -56,7 +57,8 @@ func (in *FileListing) read(v catalog.View, prefix string, after catalog.FileNam
 	return v.Files(prefix, after, n)
 }
 
-// matches reports whether a file is one that is looked for; complete says whether one with all copies is shown as such.
+// matches reports whether a file is one that is looked for, as far as its entry says: complete says whether one with
+// all copies is shown as such, and whether it is stuck is asked of those that match.
 func (in *FileListing) matches(f *catalog.File, prefix string, complete func() (bool, error)) (bool, error) {
 	if !strings.HasPrefix(string(f.Name), prefix) || in.Collection != "" && string(f.Collection) != in.Collection ||
 		in.Job != 0 && f.Job != in.Job {
@@ -69,7 +71,7 @@ func (in *FileListing) matches(f *catalog.File, prefix string, complete func() (
 		there, test = f.RemovedAt() != 0, func(*catalog.Copy) bool { return true }
 	case "lost":
 		there = f.Lost != 0
-	case "owed":
+	case "owed", "stuck":
 		test = func(c *catalog.Copy) bool { return !c.Surplus && c.State != catalog.UploadCompleted }
 	case "disputed":
 		test = func(c *catalog.Copy) bool { return !c.Surplus && c.Disputed }
@@ -82,7 +84,7 @@ func (in *FileListing) matches(f *catalog.File, prefix string, complete func() (
 	case "":
 		there = f.Hidden == 0
 	}
-	ofCopies := slices.Contains([]string{"owed", "disputed", "corrupt", "missing"}, in.State)
+	ofCopies := slices.Contains([]string{"owed", "stuck", "disputed", "corrupt", "missing"}, in.State)
 	if !there || (ofCopies || in.Replica != "") && !slices.ContainsFunc(f.Copies, func(c catalog.Copy) bool {
 		return (in.Replica == "" || string(c.Replica) == in.Replica) && test(&c)
 	}) {
@@ -99,7 +101,7 @@ func (in *FileListing) matches(f *catalog.File, prefix string, complete func() (
 }
 
 // list returns a page of files.
-func (s files) list(in *FileListing) (wire.Page[wire.File], error) {
+func (s files) list(ctx context.Context, in *FileListing) (wire.Page[wire.File], error) {
 	page := wire.Page[wire.File]{Items: []wire.File{}}
 	text, err := openCursor(in.After, "f")
 	if err != nil {
@@ -114,6 +116,7 @@ func (s files) list(in *FileListing) (wire.Page[wire.File], error) {
 		window = filesPage
 	}
 	err = s.Catalog.View(func(v catalog.View) error {
+		stuck := s.stuckIn(ctx, v)
 		for after, read := catalog.FileName(text), 0; ; {
 			found, err := in.read(v, prefix, after, window)
 			if err != nil {
@@ -125,6 +128,11 @@ func (s files) list(in *FileListing) (wire.Page[wire.File], error) {
 					shown, err := show(v, *f)
 					return shown.Complete, err
 				})
+				var waits *wire.Stuck
+				if err == nil && matches && in.State == "stuck" {
+					waits, err = stuck.find(f, in.Replica)
+					matches = waits != nil
+				}
 				if err != nil {
 					return err
 				}
@@ -137,6 +145,7 @@ func (s files) list(in *FileListing) (wire.Page[wire.File], error) {
 					if err != nil {
 						return err
 					}
+					shown.Stuck = waits
 					page.Items = append(page.Items, shown)
 				}
 				after = f.Name

@@ -31,6 +31,6 @@ func (s cluster) indexRoutes(api huma.API) {
 				}
 				id = catalog.NodeID(node.ID)
 			}
-			return nil, s.index.Rebuild(ctx, id, callerOf(ctx).Actor)
+			return nil, s.index.Rebuild(ctx, id, in.Body.Reason, callerOf(ctx).Actor)
 		})
 }

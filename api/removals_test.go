@@ -37,7 +37,7 @@ func TestARemovedFileIsRestored(t *testing.T) {
 	}
 	remove()
 	f, err := c.Files().Show(t.Context(), "a")
-	if err != nil || f.Removed.IsZero() || f.RemovedBy == "" || f.Until.Sub(f.Removed).Hours() != 30*24 || len(f.Copies) != 2 {
+	if err != nil || f.Removed.IsZero() || f.RemovedBy == "" || f.RemoverName == "" || f.RemoverName == f.RemovedBy || f.Until.Sub(f.Removed).Hours() != 30*24 || len(f.Copies) != 2 {
 		t.Fatalf("%+v %v", f, err)
 	}
 	until := f.Until.UTC().Format("2006-01-02T15:04:05Z")

@@ -86,12 +86,13 @@ func (indexStatusCmd) Run(a *app) error {
 }
 
 type indexRebuildCmd struct {
-	Name string `arg:"" name:"node" optional:"" help:"The node whose index is rebuilt. Default: every node."`
+	Name   string `arg:"" name:"node" optional:"" help:"The node whose index is rebuilt. Default: every node."`
+	Reason string `help:"Reason, written into the log of the node that answers."`
 }
 
 func (c indexRebuildCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		if err := archive.Index().Rebuild(ctx, c.Name); err != nil {
+		if err := archive.Index().Rebuild(ctx, c.Name, c.Reason); err != nil {
 			return err
 		}
 		what := c.Name

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -63,6 +64,10 @@ func stateOf(f wire.File) string {
 		return "removed, kept until " + when(f.Until)
 	case !f.Removed.IsZero():
 		return "removed"
+	case f.Stuck != nil && len(f.Stuck.Away) > 0:
+		return "stuck until " + strings.Join(f.Stuck.Away, " or ") + " is back"
+	case f.Stuck != nil:
+		return "stuck, no node has good bytes"
 	case f.Complete:
 		return "complete"
 	}
@@ -174,7 +179,7 @@ type fileListCmd struct {
 	Prefix     string `arg:"" optional:"" help:"List only files whose names begin with this."`
 	Collection string `placeholder:"NAME" help:"List only files of this collection."`
 	Job        uint64 `placeholder:"N" help:"List only files that this job made."`
-	State      string `enum:",complete,incomplete,owed,disputed,corrupt,missing,lost,removed,hidden" default:"" help:"List only files in this state: complete, incomplete, lost, removed, or hidden (removed, and can be restored); or owed, disputed, corrupt or missing, as a copy of theirs is. Default: all but the removed ones."`
+	State      string `enum:",complete,incomplete,owed,stuck,disputed,corrupt,missing,lost,removed,hidden" default:"" help:"List only files in this state: complete, incomplete, lost, removed, or hidden (removed, and can be restored); or owed, disputed, corrupt or missing, as a copy of theirs is; or stuck: a copy is owed, and no node that is alive has good bytes. Default: all but the removed ones."`
 	Removed    bool   `help:"List only files that are removed, with the time until when those can be restored whose copies are kept. --state hidden lists only these."`
 	Replica    string `placeholder:"NAME" help:"List only files that this replica is to have a copy of; with a state of copies, those whose copy there is so."`
 	Limit      int    `default:"0" help:"Show at most this many; 0 shows all."`

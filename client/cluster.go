@@ -151,9 +151,9 @@ func (x Index) Status(ctx context.Context) ([]wire.IndexStatus, error) {
 	return list[wire.IndexStatus](ctx, x.c, nil, "index")
 }
 
-// Rebuild makes a node, or all when it is empty, build its index again from the files.
-func (x Index) Rebuild(ctx context.Context, node string) error {
-	return x.c.call(ctx, http.MethodPost, wire.IndexRebuild{Node: node}, nil, nil, "index", "rebuild")
+// Rebuild makes a node, or all when it is empty, build its index again from the files. The reason may be empty.
+func (x Index) Rebuild(ctx context.Context, node, reason string) error {
+	return x.c.call(ctx, http.MethodPost, wire.IndexRebuild{Node: node, Reason: reason}, nil, nil, "index", "rebuild")
 }
 
 // Audits are passes over copies, in which each is checked.

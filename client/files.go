@@ -23,7 +23,7 @@ type FileQuery struct {
 	Prefix     string // of the name
 	Collection string
 	Job        uint64 // that made it
-	State      string // complete, incomplete, owed, disputed, corrupt, missing, lost, removed or hidden
+	State      string // complete, incomplete, owed, stuck, disputed, corrupt, missing, lost, removed or hidden
 	Replica    string // that is to have a copy; with a state of copies, whose copy is so
 }
 

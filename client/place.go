@@ -59,6 +59,11 @@ func (r Replicas) ShardsPage(ctx context.Context, name string, at Place) (wire.P
 	return page[wire.Shard](ctx, r.c, url.Values{}, at, "replicas", name, "shards")
 }
 
+// SoleFilesPage returns one page of what SoleFiles yields. The first has the number of all.
+func (n Nodes) SoleFilesPage(ctx context.Context, name string, at Place) (wire.Page[wire.File], error) {
+	return page[wire.File](ctx, n.c, url.Values{}, at, "nodes", name, "sole-files")
+}
+
 // Page returns one page of what List yields.
 func (l Ledgers) Page(ctx context.Context, replica string, at Place) (wire.Page[wire.Ledger], error) {
 	return page[wire.Ledger](ctx, l.c, url.Values{}, at, "replicas", replica, "ledgers")

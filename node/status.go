@@ -42,7 +42,7 @@ func (n *Node) openStatus() {
 		n.vault.Alerts, n.harvester.Alerts,
 		func() []alert.Alert { health, _ := n.health.Look(); return health },
 		func() []alert.Alert { return n.refusals.Alerts(n.roster.NameOf) },
-		n.notices.Alerts, n.backups.Alerts)
+		n.notices.Alerts, n.backups.Alerts, n.book.Alerts)
 	n.state = status.New(status.Config{Self: n.id, Name: n.cfg.Name, Version: Version(), Started: n.started,
 		Ready: n.isReady, Lease: time.Duration(n.cfg.Limits.Lease) + steward.LoseMargin,
 		Listen: func() api.Listen {
@@ -55,7 +55,7 @@ func (n *Node) openStatus() {
 		Members:   func() []catalog.Member { return n.roster.Known().Members },
 		Running:   func() []uint64 { return n.crawls.List() },
 		Refused:   func() map[string]uint64 { return refused(n.peer.Stats()) },
-		Disks:     n.space().Look, Outbox: n.health.Waiting})
+		Disks:     n.space().Look, Outbox: n.health.Waiting, Backup: n.backups.Scheduled})
 }
 
 // consensusOf is how a node takes part in decisions.

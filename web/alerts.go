@@ -69,6 +69,10 @@ func (v *view) AlertLink(a wire.Alert) string {
 		return v.To("domains", a.Parameters["alias"])
 	case alert.CopiesDisputed, alert.DisputesUndecided:
 		return v.Ask("/copies", "state", "disputed")
+	case alert.CopiesStuck:
+		return v.Ask("/files", "state", "stuck")
+	case alert.FilesNotIndexed:
+		return v.To("index")
 	case alert.ReplicaWithoutNode, alert.ShardsWithoutHolder, alert.LedgerOld, alert.LedgerNone:
 		return v.To("replicas")
 	case alert.NodeAway, alert.DiskLow, alert.DrainAlone, alert.DrainOthersAway:

@@ -39,6 +39,9 @@ func showFile(ctx context.Context, v *visit) (any, error) {
 		return err
 	})
 	v.wait()
+	if out != nil && !out.Until.IsZero() {
+		v.offer("files", v.given["name"], "restore")
+	}
 	if out != nil && out.Removed.IsZero() {
 		v.offer("files", v.given["name"], "verify")
 		if out.Lost.IsZero() {

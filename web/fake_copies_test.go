@@ -10,7 +10,7 @@ import (
 
 // preserved is what the API answers about copies, what waits for a second person, ledgers and backups.
 func preserved(name string) map[string]any {
-	at, bad := now().Add(-3*time.Hour), strings.Repeat("cd", 32)
+	at, bad, good := now().Add(-3*time.Hour), strings.Repeat("cd", 32), strings.Repeat("ab", 32)
 	found := wire.Copy{Replica: "north", State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt, Found: bad, Reason: name, Tries: 3}
 	checks := wire.ReplicaChecks{Replica: wire.Replica{Name: "north", Kind: wire.Bitarchive, Place: name, Collections: []string{name}, Files: 10, Bytes: 5e9, Good: 7, Owed: 3, Disputed: 1, Held: 4095, Moving: 1},
 		Missing: 1, Changed: 2, Partly: true, Checks: []wire.ReplicaCheck{{Kind: "checksum", Oldest: at.AddDate(-1, 0, 0), Newest: at, Checked: 9, Never: 1, Findings: 2},
@@ -37,6 +37,8 @@ func preserved(name string) map[string]any {
 	kept.ID, kept.Kept, kept.Known = "a.warc.2", name, false
 	going.ID, going.Going = "a.warc.3", true
 	file := wire.File{Name: "bad.warc", Size: 5, SHA256: strings.Repeat("ab", 32), Version: 4, Copies: []wire.Copy{found, {Replica: "south", State: wire.UploadCompleted, Verified: at}}}
+	hidden := wire.File{Name: name, Size: 5, SHA256: good, Collection: name, Removed: at, RemovedBy: "person:p2", RemoverName: name, Reason: name, Until: now().Add(24 * time.Hour)}
+	sole := int64(7)
 	listed := url.PathEscape(name)
 	return map[string]any{
 		"/replica-checks": wire.Page[wire.ReplicaChecks]{Items: []wire.ReplicaChecks{checks, {Replica: wire.Replica{Name: name, Kind: wire.Checksum}}}}, "/replicas/north/checks": checks,
@@ -57,6 +59,15 @@ func preserved(name string) map[string]any {
 		"POST /nodes/north-9/strays/a.warc/adopt": wire.File{Name: "a.warc"}, "POST /nodes/north-9/strays/a.warc/set-aside": nil,
 		"/files/bad.warc": file, "POST /files/bad.warc/replace": file, "POST /files/bad.warc/checksum": file, "POST /files/bad.warc/state": file,
 		"/copies?limit=100&replica=north&state=corrupt": wire.Page[wire.FileCopy]{Items: []wire.FileCopy{{File: "bad.warc", Size: 5, Copy: found}}},
+		"/files?limit=100&state=hidden":                 wire.Page[wire.File]{Items: []wire.File{hidden}, Next: "f-1"}, "/files/hidden.warc": hidden, "POST /files/hidden.warc/restore": file,
+		"/nodes/north-1/sole-files": wire.Page[wire.File]{Items: []wire.File{hidden}, Total: &sole, Next: "n-1"}, "POST /nodes/north-1/remove": nil,
+		"/join-tokens":      wire.Page[wire.JoinToken]{Items: []wire.JoinToken{{ID: "j1", Replica: name, State: "open", Created: at, Expires: now().Add(time.Hour)}, {ID: name, Replica: name, State: "used", UsedBy: name}, {ID: "j3", State: "expired"}, {ID: "j4", State: "revoked"}, {ID: "j5", State: "of the future"}}},
+		"POST /join-tokens": wire.JoinToken{ID: "j2", Replica: name, State: "open", Expires: now().Add(time.Hour), Text: "holdfast-join-SECRET"}, "DELETE /join-tokens/j1": nil,
+		"/index": wire.Page[wire.IndexStatus]{Items: []wire.IndexStatus{{Node: "id-1", Name: name, Files: 5, Captures: 70, Detail: name}, {Node: "id-2", Name: "north-1", Pending: 3}, {Node: "id-3", Name: "south-1", Silent: true, Detail: name},
+			{Node: "id-4", Name: "third-1", Rebuilding: true}, {Node: "id-5", Name: "fourth-1", Files: 5}}},
+		"POST /index/rebuild": nil,
+		"/config":             map[string]any{"name": name, "files": []string{name, "/b"}, "limits": map[string]any{"Crawls": 3, "Memory": "1GiB", name: nil}},
+		"/removal-rule":       wire.RemovalRule{Days: 30, Version: 2}, "PUT /removal-rule": wire.RemovalRule{Days: 7},
 		"/catalog/backups": wire.CatalogBackups{Node: name, Scheduled: true, Folder: name, Every: "24h", Keep: 7, Key: name, Failure: name, Failed: at,
 			Items: []wire.CatalogBackup{{Name: name, Bytes: 5e6, Index: 99, At: at, SHA256: bad, Key: name}}},
 	}
@@ -72,6 +83,15 @@ func triedOnCopies(name string) []tried {
 			[]string{"was", good, "sha256", bad, "version", "4", "reason", "why", "confirm", "bad.warc"}},
 		{"/files/bad.warc/state", `POST /files/bad.warc/state {"replica":"south","sha256":"` + good + `","state":"UPLOAD_STARTED","reason":"why","version":4}`,
 			[]string{"replica", "south", "sha256", good, "version", "4", "reason", "why", "confirm", "bad.warc"}},
+		{"/files/hidden.warc/restore", `POST /files/hidden.warc/restore {"sha256":"` + good + `","reason":"why"}`, []string{"sha256", good, "reason", "why"}},
+		{"/new/join-token", `POST /join-tokens {"replica":"north","lifetime":"12h"}`, []string{"replica", "north", "lifetime", "12h"}},
+		{"/join-tokens/j1/revoke", `DELETE /join-tokens/j1 `, nil},
+		{"/nodes/north-1/remove", `POST /nodes/north-1/remove {"reason":"why","confirm":"t0"}`, []string{"reason", "why", "shown", "t0", "confirm", "north-1"}},
+		{"/nodes/north-1/remove-lost", `POST /nodes/north-1/remove {"lost":true,"files":7,"reason":"why","confirm":"t0"}`,
+			[]string{"reason", "why", "files", "7", "shown", "t0", "confirm", "north-1"}},
+		{"/index/rebuild", `POST /index/rebuild {"reason":"why"}`, []string{"reason", "why"}},
+		{"/nodes/north-1/rebuild-index", `POST /index/rebuild {"node":"north-1","reason":"why"}`, []string{"reason", "why"}},
+		{"/removal-rule/edit", `PUT /removal-rule {"days":7,"version":2,"reason":"why"}`, []string{"days", "7", "version", "2", "reason", "why"}},
 		{"/nodes/north-9/strays/a.warc/adopt", `POST /nodes/north-9/strays/a.warc/adopt {"collection":"tv","sha256":"` + bad + `"}`, []string{"collection", "tv", "sha256", bad}},
 		{"/nodes/north-9/strays/a.warc/set-aside", `POST /nodes/north-9/strays/a.warc/set-aside {"reason":"why"}`, []string{"reason", "why"}},
 		{"/nodes/north-9/quarantine/a.warc.1/restore", `POST /nodes/north-9/quarantine/a.warc.1/restore `, nil},

@@ -258,7 +258,7 @@ func paths() []string {
 		"/jobs/15/uris", "/jobs/15/uris?pattern=a&queue=b&after=u-1", "/jobs/15/explain", "/jobs/15/explain?url=https://a.example/", "/jobs/15/log", "/jobs/15/log?log=job.log&pattern=x&after=7",
 		"/jobs/15/report?name=hosts", "/jobs/15/checkpoints",
 		"/audits", "/batches", "/batches/b1", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/collections", "/disks", "/level", "/alerts", "/notices", "/nodes", "/nodes/north-1", "/nodes/north-1?span=week", "/nodes/north-1/log", "/nodes/north-1/log?level=warn&text=a%3Db&room=index&after=4d-7", "/people", "/people/p1",
-		"/preservation", "/replicas/north", "/quarantine", "/approvals", "/approvals?state=all", "/approvals/7", "/approvals/8", "/ledgers", "/ledgers?replica=north", "/backups"}
+		"/nodes/north-1/sole-files", "/join-tokens", "/index", "/node-settings", "/preservation", "/removed", "/removed?prefix=12-&collection=tv&after=f-1", "/replicas/north", "/quarantine", "/approvals", "/approvals?state=all", "/approvals/7", "/approvals/8", "/ledgers", "/ledgers?replica=north", "/backups"}
 }
 
 // filled is an archive that has something of each kind; each text that people or the web give is name.
@@ -275,7 +275,7 @@ func filled(name string) map[string]any {
 		{Replica: name, State: wire.UploadFailed, Reason: name}, {Replica: name, State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt}}
 	file := wire.File{Name: name, Size: 1 << 30, SHA256: strings.Repeat("ab", 32), Shard: "abc", Collection: name, Added: at, Job: 12, Source: name,
 		Reason: name, LostWhy: name, Copies: copies}
-	status := wire.Status{Cluster: wire.Cluster{Name: name, Quorum: true}, Node: wire.NodeStatus{Name: name, Version: name, Started: at, Outbox: 3,
+	status := wire.Status{Cluster: wire.Cluster{Name: name, Quorum: true}, Node: wire.NodeStatus{Name: name, Version: name, Started: at, Outbox: 3, Backup: &wire.BackupState{Looked: true, Newest: at, Failed: at},
 		Disks: []wire.Disk{{Path: name, Free: 5e9, Total: 9e9}}},
 		Nodes: []wire.Node{{Name: name, Replica: name, Place: name, Channels: []string{name}, Draining: true, Shards: 4096,
 			Presence: wire.Presence{State: "alive", Voter: true, LastHeard: at, Version: name, Free: 5e9}}},

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 
 	"holdfast/api/wire"
 )
@@ -53,10 +52,6 @@ func removeFile(ctx context.Context, v *visit, f *form) (outcome, error) {
 	removal := wire.FileRemoval{SHA256: f.text("sha256"), Reason: f.text("reason")}
 	removal.Confirm = f.text("shown")
 	err := v.api.Files().Remove(ctx, v.given["name"], removal)
-	var answered *wire.Error
-	if errors.As(err, &answered) && answered.Code == wire.CodeUnconfirmed {
-		f.field("shown").Value = answered.Confirm
-		f.Faults = append(f.Faults, formFault{Message: "web.press-again"})
-	}
+	f.again(err)
 	return outcome{Next: way("files", v.given["name"])}, err
 }

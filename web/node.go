@@ -46,6 +46,11 @@ func showNode(ctx context.Context, v *visit) (any, error) {
 		}
 		v.offer("nodes", p.Node.Name, "weight")
 		v.offer("nodes", p.Node.Name, "log-level")
+		if st := v.known(); st == nil || !onlyChecksums(st, p.Node.Name) {
+			v.offer("nodes", p.Node.Name, "rebuild-index")
+		}
+		v.offer("nodes", p.Node.Name, "remove")
+		v.offer("nodes", p.Node.Name, "remove-lost")
 	}
 	return p, missing
 }

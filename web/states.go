@@ -156,7 +156,8 @@ func (l terms) Kind(k wire.ReplicaKind) string {
 
 // FileStates are the states that a list of files can be asked for, CopyStates those of a list of copies.
 func (terms) FileStates() []string {
-	return []string{"complete", "incomplete", "owed", "disputed", "corrupt", "missing", "lost", "removed"}
+	return []string{"complete", "incomplete", "owed", "stuck", "disputed", "corrupt", "missing", "lost", "removed",
+		"hidden"}
 }
 
 // CopyStates are the faults of copies.
@@ -183,6 +184,10 @@ func (l terms) FileState(s string) string {
 		return l.Text("web.file-lost")
 	case "removed":
 		return l.Text("web.file-removed")
+	case "stuck":
+		return l.Text("web.file-stuck")
+	case "hidden":
+		return l.Text("web.file-hidden")
 	}
 	return s
 }
@@ -190,10 +195,14 @@ func (l terms) FileState(s string) string {
 // OfFile marks the state of a file.
 func (l terms) OfFile(f wire.File) mark {
 	switch {
+	case !f.Until.IsZero():
+		return mark{"look", l.FileState("hidden")}
 	case !f.Removed.IsZero():
 		return mark{"quiet", l.FileState("removed")}
 	case !f.Lost.IsZero():
 		return mark{"bad", l.FileState("lost")}
+	case f.Stuck != nil:
+		return mark{"bad", l.FileState("stuck")}
 	case f.Complete:
 		return mark{"good", l.FileState("complete")}
 	}

@@ -23,6 +23,7 @@ type nodesPage struct {
 
 func showNodes(_ context.Context, v *visit) (any, error) {
 	v.live = true
+	v.offer("new", "join-token")
 	st := v.known()
 	if st == nil {
 		return &nodesPage{}, nil

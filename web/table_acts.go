@@ -11,7 +11,7 @@ func acts() []action {
 	var all []action
 	for _, some := range [][]action{jobActs(), crawlActs(), harvestActs(), domainActs(), definedActs(),
 		setUpActs(), systemActs(), alertActs(), noticeActs(), diskActs(), layoutActs(),
-		copyActs(), approvalActs()} {
+		copyActs(), approvalActs(), nodeActs()} {
 		all = append(all, some...)
 	}
 	return all

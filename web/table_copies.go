@@ -13,6 +13,10 @@ func copyActs() []action {
 			ask: askSetChecksum, do: setChecksum},
 		{path: "/files/{name}/state", title: "web.act-set-state", section: archive, once: true, role: admin,
 			ask: askSetCopyState, do: setCopyState},
+		{path: "/files/{name}/restore", title: "web.act-restore-file", section: archive, role: admin,
+			ask: askRestoreFile, do: restoreFile},
+		{path: "/removal-rule/edit", title: "web.act-removal-rule", section: copies, role: admin,
+			ask: askRemovalRule, do: setRemovalRule},
 		{path: "/nodes/{name}/strays/{file}/adopt", title: "web.act-adopt", section: copies, role: operator,
 			ask: askAdopt, do: adopt},
 		{path: "/nodes/{name}/strays/{file}/set-aside", title: "web.act-set-aside", section: copies, role: operator,
@@ -23,6 +27,25 @@ func copyActs() []action {
 			role: admin, ask: askDeleteAside, do: deleteAside},
 		{path: "/replicas/{name}/ledger", title: "web.act-ledger", section: copies, role: operator, ask: askLedger,
 			do: makeLedger},
+	}
+}
+
+// nodeActs let nodes join and leave, and rebuild their indexes.
+func nodeActs() []action {
+	const system, operator, admin = "web.section-system", wire.RoleOperator, wire.RoleAdmin
+	return []action{
+		{path: "/new/join-token", title: "web.act-join-token", section: system, role: admin, ask: askJoinToken,
+			do: makeJoinToken},
+		{path: "/join-tokens/{id}/revoke", title: "web.act-join-revoke", section: system, role: admin,
+			ask: askRevokeJoin, do: revokeJoin},
+		{path: "/nodes/{name}/remove", title: "web.act-node-remove", section: system, role: admin,
+			ask: askRemoveNode, do: removeNode},
+		{path: "/nodes/{name}/remove-lost", title: "web.act-node-lost", section: system, role: admin,
+			ask: askRemoveLost, do: removeLost},
+		{path: "/index/rebuild", title: "web.act-rebuild-all", section: system, role: operator, ask: askRebuild,
+			do: rebuildIndex},
+		{path: "/nodes/{name}/rebuild-index", title: "web.act-rebuild", section: system, role: operator,
+			ask: askRebuild, do: rebuildIndex},
 	}
 }
 

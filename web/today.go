@@ -33,6 +33,7 @@ type todayPage struct {
 	Safe    safety            `json:"safe"`
 	Audit   *wire.Audit       `json:"lastAudit"`   // the newest that ended; nil also if there is none
 	Audited bool              `json:"auditsKnown"` // all audits were looked at
+	Backups *backupLine       `json:"backups"`     // of the node that answers; nil: not known
 }
 
 // ended are the jobs of a state that ended since yesterday.
@@ -43,6 +44,7 @@ type ended struct {
 	Files   int64      `json:"files"`
 	More    bool       `json:"more"` // there are more jobs than were looked at: these are the least
 	First   []wire.Job `json:"first"`
+	Usual   *usualDay  `json:"usual"` // nil: not known, or not asked for
 }
 
 // add counts the jobs of a page that ended after since.
@@ -79,6 +81,9 @@ func showToday(ctx context.Context, v *visit) (any, error) {
 			if err == nil {
 				*to = &ended{}
 				(*to).add(found, p.Since)
+				if state == wire.JobDone {
+					(*to).compare(found, p.Since)
+				}
 			}
 			return err
 		})
@@ -99,6 +104,9 @@ func showToday(ctx context.Context, v *visit) (any, error) {
 		return nil
 	})
 	p.Safe = judge(v.known(), p.Alerts)
+	if st := v.known(); st != nil {
+		p.Backups = &backupLine{st.Node.Name, st.Node.Backup}
+	}
 	return p, nil
 }
 
@@ -120,6 +128,12 @@ func askRunning(ctx context.Context, v *visit, to **wire.RunningJobs) {
 		}
 		return err
 	})
+}
+
+// backupLine says how the backups of the catalog stand that a node makes.
+type backupLine struct {
+	Node  string            `json:"node"`
+	State *wire.BackupState `json:"state"` // nil: it makes none by itself
 }
 
 // Bad and Look count the alerts of a severity.

@@ -26,3 +26,10 @@ type CatalogBackup struct {
 	SHA256 string    `json:"sha256" doc:"of what is encrypted"`
 	Key    string    `json:"key" doc:"the public key that it is encrypted to"`
 }
+
+// BackupState says how the scheduled backups of the catalog stand that a node makes.
+type BackupState struct {
+	Looked bool      `json:"looked" doc:"the folder of the backups was read since the node started; before, it is not known whether there is one"`
+	Newest time.Time `json:"newest,omitzero" doc:"when the newest was made"`
+	Failed time.Time `json:"failed,omitzero" doc:"when the last try failed; absent if it did not"`
+}

@@ -115,6 +115,7 @@ type NodeStatus struct {
 	Disks    []Disk            `json:"disks"`
 	DiskMove *DiskMove         `json:"diskMove,omitempty" doc:"the shard that is moving from one of its disks to another"`
 	Running  []uint64          `json:"running" doc:"jobs crawling here"`
+	Backup   *BackupState      `json:"backup,omitempty" doc:"how the backups of the catalog stand that the node makes by itself; absent if it makes none"`
 	Outbox   int               `json:"outbox" doc:"files in the node's outbox: it keeps them until every replica has its copy"`
 	Refused  map[string]uint64 `json:"refused,omitempty" doc:"connections and joins refused since the node started, by reason: strangers, removed, clusters, epochs, malformed, busy, joins; and joins also by unknown-tokens, expired-tokens, used-tokens"`
 	Problems []string          `json:"problems,omitempty" doc:"problems that a person should look at"`
@@ -182,12 +183,14 @@ type IndexStatus struct {
 	Captures   int64  `json:"captures"`
 	Bytes      int64  `json:"bytes" doc:"size of the index on disk"`
 	Rebuilding bool   `json:"rebuilding"`
+	Silent     bool   `json:"silent,omitempty" doc:"the node did not answer: none of its figures is known"`
 	Detail     string `json:"detail,omitempty" doc:"what is wrong, or why the node did not answer"`
 }
 
 // IndexRebuild asks for an index to be rebuilt from the files.
 type IndexRebuild struct {
-	Node string `json:"node,omitempty" doc:"the node's name or id; default: every node"`
+	Node   string `json:"node,omitempty" doc:"the node's name or id; default: every node"`
+	Reason string `json:"reason,omitempty" maxLength:"500" doc:"for the log of the node that answers"`
 }
 
 // Event is one entry of the hash-chained audit trail.

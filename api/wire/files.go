@@ -105,25 +105,32 @@ type CollectionRequest struct {
 
 // File is one file of the archive with its copies.
 type File struct {
-	Name       string    `json:"name"`
-	Size       int64     `json:"size"`
-	SHA256     string    `json:"sha256"`
-	Shard      string    `json:"shard"`
-	Collection string    `json:"collection"`
-	Added      time.Time `json:"added"`
-	Job        uint64    `json:"job,omitempty"`
-	Attempt    int       `json:"attempt,omitempty"`
-	Source     string    `json:"source"`
-	Released   bool      `json:"released" doc:"the source may have deleted its bytes"`
-	Complete   bool      `json:"complete" doc:"every replica has a verified copy"`
-	Removed    time.Time `json:"removed,omitzero"`
-	RemovedBy  string    `json:"removedBy,omitempty" doc:"who removed it: an actor, as in the trail; absent for files that were removed below level 5"`
-	Until      time.Time `json:"until,omitzero" doc:"of a removed file that can be restored: when the release of its bytes begins"`
-	Reason     string    `json:"reason,omitempty" doc:"of the removal"`
-	Lost       time.Time `json:"lost,omitzero" doc:"when the file was declared lost"`
-	LostWhy    string    `json:"lostWhy,omitempty" doc:"why"`
-	Version    uint64    `json:"version" doc:"number of changes of this entry"`
-	Copies     []Copy    `json:"copies"`
+	Name        string    `json:"name"`
+	Size        int64     `json:"size"`
+	SHA256      string    `json:"sha256"`
+	Shard       string    `json:"shard"`
+	Collection  string    `json:"collection"`
+	Added       time.Time `json:"added"`
+	Job         uint64    `json:"job,omitempty"`
+	Attempt     int       `json:"attempt,omitempty"`
+	Source      string    `json:"source"`
+	Released    bool      `json:"released" doc:"the source may have deleted its bytes"`
+	Complete    bool      `json:"complete" doc:"every replica has a verified copy"`
+	Removed     time.Time `json:"removed,omitzero"`
+	RemovedBy   string    `json:"removedBy,omitempty" doc:"who removed it: an actor, as in the trail; absent for files that were removed below level 5"`
+	RemoverName string    `json:"removedByName,omitempty" doc:"its present name"`
+	Until       time.Time `json:"until,omitzero" doc:"of a removed file that can be restored: when the release of its bytes begins"`
+	Reason      string    `json:"reason,omitempty" doc:"of the removal"`
+	Lost        time.Time `json:"lost,omitzero" doc:"when the file was declared lost"`
+	LostWhy     string    `json:"lostWhy,omitempty" doc:"why"`
+	Version     uint64    `json:"version" doc:"number of changes of this entry"`
+	Stuck       *Stuck    `json:"stuck,omitempty" doc:"only in lists of the state stuck: why a copy cannot be made now"`
+	Copies      []Copy    `json:"copies"`
+}
+
+// Stuck says why a copy of a file cannot be made now: no node that is alive has good bytes of it.
+type Stuck struct {
+	Away []string `json:"away" doc:"names of the nodes that have good bytes and are not alive, as the answering node hears; none: no node has any"`
 }
 
 // StoreState says how far a copy is.

@@ -48,6 +48,7 @@ type Backups struct {
 	making  sync.Mutex // one at a time reads the state
 
 	mu      sync.Mutex
+	looked  bool      // the folder was read
 	newest  time.Time // of those that are scheduled
 	failed  time.Time // zero: the last one was made
 	failure string
@@ -92,7 +93,7 @@ func (b *Backups) look(ctx context.Context) error {
 	b.mu.Lock()
 	waits := !b.failed.IsZero() && now.Sub(b.failed).Abs() < againAfter
 	if err == nil {
-		b.newest = time.Time{}
+		b.looked, b.newest = true, time.Time{}
 		for _, k := range all { // one from a clock that was ahead says nothing about now
 			if !k.At.After(now.Add(lookEvery)) {
 				b.newest = k.At
@@ -190,6 +191,17 @@ func (b *Backups) State(context.Context) (api.CatalogBackups, error) {
 			Epoch: k.Epoch, Level: k.Level, At: k.At, SHA256: k.SHA256, Key: PublicText(k.Head.Key)})
 	}
 	return out, nil
+}
+
+// Scheduled says how the scheduled backups stand, as far as was seen when one was last looked for; nil if this node
+// makes none. It reads no disk.
+func (b *Backups) Scheduled() *api.BackupState {
+	if !b.scheduled() {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return &api.BackupState{Looked: b.looked, Newest: b.newest, Failed: b.failed}
 }
 
 // Alerts says when the newest scheduled backup is older than it should be.

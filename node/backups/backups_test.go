@@ -239,6 +239,9 @@ func TestScheduledBackups(t *testing.T) {
 			Pin: func() (Pinned, uint64, uint64, error) { index++; return text("state"), index, 1, nil }, Cluster: func() string { return "c1" },
 			Linear: func(context.Context) error { return nil },
 			Now:    time.Now, Log: slog.New(slog.DiscardHandler)})
+		if st := b.Scheduled(); st == nil || st.Looked || !st.Newest.IsZero() {
+			t.Errorf("nothing was looked at: %+v", st)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- b.Run(ctx) }()
@@ -252,6 +255,9 @@ func TestScheduledBackups(t *testing.T) {
 			}
 		}
 		at(0, 1, 1, 0)
+		if st := b.Scheduled(); !st.Looked || !st.Newest.Equal(time.Now()) || !st.Failed.IsZero() {
+			t.Errorf("one was made: %+v", st)
+		}
 		at(59*time.Minute, 1, 1, 0)
 		at(3*time.Minute, 2, 2, 0)
 		at(3*time.Hour, 5, 3, 0)
@@ -260,6 +266,9 @@ func TestScheduledBackups(t *testing.T) {
 		at(time.Hour, 12, 3, 1)
 		if text := fmt.Sprint(b.Alerts()[0].Parameters); !strings.Contains(text, "full") {
 			t.Errorf("the alert does not say why: %s", text)
+		}
+		if st := b.Scheduled(); st.Failed.IsZero() || time.Since(st.Newest) < 90*time.Minute {
+			t.Errorf("the last ones failed: %+v", st)
 		}
 		twin.FailAt(0, nil)
 		at(11*time.Minute, 13, 3, 0)
@@ -313,5 +322,12 @@ func TestWhatWasCutOffIsRemoved(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(new) {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestNothingIsScheduledWithoutAKey(t *testing.T) {
+	t.Parallel()
+	if st := New(Config{Dir: t.TempDir(), Every: time.Hour, Now: time.Now}).Scheduled(); st != nil {
+		t.Errorf("%+v", st)
 	}
 }

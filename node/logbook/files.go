@@ -35,6 +35,9 @@ type files struct {
 	bytes int
 	lost  uint64 // lines that were left out since the last one that waits
 	over  bool
+	fault string    // why the first of the lines could not be written that are missing; empty: the last one was written
+	left  int       // lines that are not written yet
+	at    time.Time // when the last one of them was written, or the first came; zero: none is left
 
 	wake chan struct{} // something waits, or it is over
 	done chan struct{}
@@ -67,6 +70,9 @@ func (f *files) Write(line []byte) (int, error) {
 	}
 	f.queue = append(f.queue, waiting{append([]byte(nil), line...), f.lost})
 	f.bytes, f.lost = f.bytes+len(line), 0
+	if f.left++; f.left == 1 {
+		f.at = time.Now()
+	}
 	select {
 	case f.wake <- struct{}{}:
 	default:
@@ -86,12 +92,43 @@ func (f *files) run() {
 		f.mu.Unlock()
 		for _, w := range batch {
 			f.put(w)
+			f.moved()
 		}
 		if over {
 			f.finish()
 			return
 		}
 	}
+}
+
+// moved notes that a line was written, or given up.
+func (f *files) moved() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left--; f.left > 0 {
+		f.at = time.Now()
+	} else {
+		f.at = time.Time{}
+	}
+}
+
+// failed notes why lines cannot be written, as the first one said that could not; empty: the last one was written.
+func (f *files) failed(why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fault == "" || why == "" {
+		f.fault = why
+	}
+}
+
+// failing says why lines are not written, if so.
+func (f *files) failing(now time.Time) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.at.IsZero() && now.Sub(f.at) >= retryEvery {
+		return "its disk does not answer"
+	}
+	return f.fault
 }
 
 // close writes what waits and ends. It reports false when the disk does not answer.
@@ -138,6 +175,7 @@ func (f *files) put(w waiting) {
 	switch {
 	case err != nil:
 		f.missing++
+		f.failed(err.Error())
 		first := f.broken.IsZero()
 		f.broken = time.Now()
 		if f.file != nil {
@@ -149,6 +187,7 @@ func (f *files) put(w waiting) {
 		}
 	case !f.broken.IsZero():
 		f.broken = time.Time{}
+		f.failed("")
 		f.said.Warn("log file is written again", "folder", f.cfg.Dir)
 	}
 }

@@ -121,6 +121,9 @@ func TestABrokenDiskIsSaidOnceAndStopsNothing(t *testing.T) {
 			time.Sleep(retryEvery + time.Second)
 			synctest.Wait()
 		}
+		if folder, why := b.Failing(); folder != dir || !strings.Contains(why, disk.ErrFull.Error()) {
+			t.Errorf("%s fails because %q", folder, why)
+		}
 		if n := strings.Count(out.String(), "log file cannot be written"); n != 1 || strings.Count(out.String(), "msg=lost") != 5 {
 			t.Errorf("said %d times:\n%s", n, out.String())
 		}
@@ -131,6 +134,9 @@ func TestABrokenDiskIsSaidOnceAndStopsNothing(t *testing.T) {
 		time.Sleep(retryEvery + time.Second)
 		log.Info("after")
 		synctest.Wait()
+		if _, why := b.Failing(); why != "" {
+			t.Errorf("it is written again, but fails because %q", why)
+		}
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
@@ -157,6 +163,9 @@ func TestTheLogLeavesRoom(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if _, why := b.Failing(); !strings.Contains(why, "the log leaves") {
+		t.Errorf("it fails because %q", why)
+	}
 	if lines, _ := read(t, dir); len(lines) != 0 || !strings.Contains(out.String(), "disk is full") {
 		t.Errorf("%q\n%s", lines, out.String())
 	}
@@ -176,6 +185,13 @@ func TestASilentDiskKeepsNobodyWaiting(t *testing.T) {
 		}
 		if f.bytes > queueBytes || f.lost == 0 || f.lost+uint64(len(f.queue)) != 5000 {
 			t.Errorf("%d bytes wait in %d lines, %d are lost", f.bytes, len(f.queue), f.lost)
+		}
+		if _, why := b.Failing(); why != "" {
+			t.Errorf("at once it fails because %q", why)
+		}
+		time.Sleep(retryEvery)
+		if _, why := b.Failing(); !strings.Contains(why, "does not answer") {
+			t.Errorf("half a minute later it fails because %q", why)
 		}
 		began := time.Now()
 		if err := b.Close(); err != nil || time.Since(began) != endWait || !strings.Contains(out.String(), "does not answer") {
@@ -257,4 +273,24 @@ func TestManyWriters(t *testing.T) {
 	if n := strings.Count(strings.Join(lines, "\n"), "msg=line writer="); n != 800 {
 		t.Errorf("%d lines in the file", n)
 	}
+}
+
+// Without files nothing fails, and a log that is idle for long does not either.
+func TestALogThatIsIdleDoesNotFail(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		for _, files := range []int{0, 1} {
+			b := Open(Config{Dir: dir, Size: 4 << 10, Files: files, Out: slog.DiscardHandler})
+			slog.New(b.Handler()).Info("one")
+			synctest.Wait()
+			time.Sleep(time.Hour)
+			if _, why := b.Failing(); why != "" {
+				t.Errorf("%d files: it fails because %q", files, why)
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/internal/disk"
 )
 
@@ -64,6 +65,24 @@ func (b *Book) Handler() slog.Handler {
 		return h
 	}
 	return h.WithAttrs([]slog.Attr{slog.String("node", b.node)})
+}
+
+// Failing says why lines are not written to the files in folder, if so; empty: they are, as far as is known, or no
+// files are kept. It waits for no disk.
+func (b *Book) Failing() (folder, why string) {
+	if b.files == nil {
+		return "", ""
+	}
+	return b.files.cfg.Dir, b.files.failing(time.Now())
+}
+
+// Alerts says that the log is not written, if so: the node goes on without it.
+func (b *Book) Alerts() []alert.Alert {
+	folder, why := b.Failing()
+	if why == "" {
+		return nil
+	}
+	return []alert.Alert{alert.New(alert.LogUnwritten, folder, "reason", why)}
 }
 
 // Close writes what waits for the files, and ends them. A disk that does not answer is waited for two seconds; that is

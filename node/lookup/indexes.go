@@ -45,7 +45,7 @@ func (x Indexes) Status(ctx context.Context) ([]api.IndexStatus, error) {
 		one := r.Answer
 		one.Node, one.Name = string(r.To.ID), r.To.Name
 		if r.Err != nil {
-			one.Detail = r.Err.Error()
+			one.Silent, one.Detail = true, r.Err.Error()
 		}
 		out = append(out, one)
 	}
@@ -58,15 +58,15 @@ func (x Indexes) askAll(ctx context.Context, members []catalog.Member,
 	return wire.AskAll(ctx, x.Ask, x.Self, members, IndexCall, r, own)
 }
 
-// Rebuild makes one node, or all, read their files again.
-func (x Indexes) Rebuild(ctx context.Context, node catalog.NodeID, actor string) error {
+// Rebuild makes one node, or all, read their files again. The log says who wants that, and why.
+func (x Indexes) Rebuild(ctx context.Context, node catalog.NodeID, reason, actor string) error {
 	ctx, cancel := context.WithTimeout(ctx, indexLimit)
 	defer cancel()
 	for _, m := range x.Members() {
 		if node != "" && m.ID != node {
 			continue
 		}
-		x.Log.Info("index is rebuilt", "node", m.Name, "by", actor)
+		x.Log.Info("index is rebuilt", "node", m.Name, "by", actor, "reason", reason)
 		if err := x.askAll(ctx, []catalog.Member{m}, IndexRequest{Rebuild: true})[0].Err; err != nil {
 			return fmt.Errorf("%w: rebuild the index of %s: %w", api.ErrUnavailable, m.Name, err)
 		}

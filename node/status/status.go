@@ -47,7 +47,8 @@ type Config struct {
 	Refused   func() map[string]uint64               // connections since the start, by reason
 	Disks     func() ([]api.Disk, *api.DiskMove, []alert.Alert)
 	Outbox    func() (files int, err error)
-	Alerts    []func() []alert.Alert // of the rooms, in the order in which they are shown
+	Backup    func() *api.BackupState // that the node makes by itself; nil if it makes none
+	Alerts    []func() []alert.Alert  // of the rooms, in the order in which they are shown
 }
 
 // Node tells the state of this node. It is safe for concurrent use.
@@ -73,6 +74,7 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 		ID: string(n.cfg.Self), Name: n.cfg.Name, Version: n.cfg.Version, Started: n.cfg.Started,
 		Ready: n.cfg.Ready(), Role: is.Role, Quorum: is.Quorum, Leader: string(is.Leader), Term: is.Term,
 		Applied: is.Applied, Listen: n.cfg.Listen(), Running: n.cfg.Running(), Refused: refused,
+		Backup: n.cfg.Backup(),
 	}
 	out.Disks, out.DiskMove, out.Alerts = n.cfg.Disks()
 	for _, of := range n.cfg.Alerts {
