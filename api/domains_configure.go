@@ -179,7 +179,7 @@ func (s domains) lay(ctx context.Context, asked *kept.Configuring, patch harvest
 	}
 	if err == nil {
 		var level int
-		if level, err = s.clusterLevel(); err != nil {
+		if level, err = levelOf(s.Catalog.View); err != nil {
 			return err
 		}
 		err = patch.KnownAt(level)

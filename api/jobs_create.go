@@ -99,7 +99,7 @@ func (s jobs) mustHaveChannel(name string) error {
 // proposeJob makes the job, by one command if it is small or the cluster knows no parts yet.
 func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 	spec harvest.Job) (made catalog.Job, err error) {
-	level, err := s.clusterLevel()
+	level, err := levelOf(s.Catalog.View)
 	if err != nil {
 		return made, err
 	}

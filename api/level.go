@@ -44,9 +44,9 @@ func (s cluster) levelRoutes(api huma.API) {
 		})
 }
 
-// clusterLevel returns what the members have agreed to use.
-func (s *server) clusterLevel() (level int, err error) {
-	err = s.Catalog.View(func(v catalog.View) error {
+// levelOf returns the level that the members have agreed to use.
+func levelOf(view func(func(catalog.View) error) error) (level int, err error) {
+	err = view(func(v catalog.View) error {
 		cluster, err := v.Cluster()
 		level = cluster.Level
 		return err

@@ -95,7 +95,7 @@ func (s definitions) templateText(ctx context.Context, raw json.RawMessage) (str
 	settings, err := s.readTemplate(ctx, raw)
 	if err == nil {
 		var level int
-		if level, err = s.clusterLevel(); err == nil {
+		if level, err = levelOf(s.Catalog.View); err == nil {
 			err = invalidAs422(harvest.TemplateAt(raw, settings, level))
 		}
 	}
