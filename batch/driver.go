@@ -221,8 +221,9 @@ func (d *driver) clean(ctx context.Context, kept map[string]bool) error {
 	return err
 }
 
-// Progress returns how far a batch is that this node drives, or drove until it was paused or stopped; false if it never
-// did. After a restart of the node, files that are still to be processed are not counted before the batch goes on.
+// Progress returns how far a batch is, and false if this node has never driven it. Of a batch that was paused or
+// stopped it returns the last progress. After a restart of the node, files that are still to be processed are not
+// counted before the batch goes on.
 func (d *driver) Progress(id string) (Progress, bool, error) {
 	d.mu.Lock()
 	one := d.driving[id]

@@ -17,7 +17,7 @@ func (c *Client) Harvests() Harvests { return Harvests{c} }
 // Harvests are the definitions of harvests.
 type Harvests struct{ c *Client }
 
-// HarvestQuery says which harvests a list has, and in which order. What is empty does not count.
+// HarvestQuery says which harvests a list has, and in which order. Empty fields are ignored.
 type HarvestQuery struct {
 	Search     string // in name, audience or comments
 	Named      string

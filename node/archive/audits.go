@@ -140,7 +140,7 @@ func (a Audits) Show(ctx context.Context, id string) (api.Audit, error) {
 		}
 	}
 	if len(silent) > 0 {
-		return api.Audit{}, fmt.Errorf("%w: no node that answers knows audit %q; %s", api.ErrUnavailable, id,
+		return api.Audit{}, fmt.Errorf("%w: no node that answered knows audit %q; %s", api.ErrUnavailable, id,
 			notAnswered(silent))
 	}
 	return api.Audit{}, fmt.Errorf("audit %q: %w", id, api.ErrNotFound)
@@ -181,8 +181,8 @@ func (a Audits) Wish(ctx context.Context, id string, wish catalog.JobWish, reaso
 		}
 	}
 	if len(left) > 0 {
-		return api.Audit{}, fmt.Errorf("%w: the others did as asked; not reached was, for its part of audit %q, %s",
-			api.ErrUnavailable, id, strings.Join(left, "; "))
+		return api.Audit{}, fmt.Errorf("%w: not every node did as asked of audit %q: %s", api.ErrUnavailable, id,
+			strings.Join(left, "; "))
 	}
 	return a.Show(ctx, id)
 }
