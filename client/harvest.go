@@ -102,7 +102,7 @@ func (h Harvests) Runs(ctx context.Context, harvest uint64) iter.Seq2[wire.Harve
 	return all[wire.HarvestRun](ctx, h.c, pages(), "harvests", number(harvest), "runs")
 }
 
-// Jobs yields the jobs of a run of a harvest, the first first.
+// Jobs yields the jobs of a run of a harvest, oldest first.
 func (h Harvests) Jobs(ctx context.Context, harvest, run uint64) iter.Seq2[wire.Job, error] {
 	return all[wire.Job](ctx, h.c, pages(), "harvests", number(harvest), "runs", number(run), "jobs")
 }
