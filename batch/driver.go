@@ -146,7 +146,7 @@ func (d *driver) start(ctx context.Context, b batches.Batch) {
 	}()
 }
 
-// stop ends the driving of those that which is true for, and returns when nothing of it runs any more.
+// stop ends the driving of the batches that which selects, and returns when nothing of them runs any more.
 func (d *driver) stop(which func(*drive) bool) {
 	d.mu.Lock()
 	var over []*drive

@@ -130,8 +130,8 @@ func (h Harvests) SetSettings(ctx context.Context, changes map[string]any) (wire
 // pages is the query of a list that is read page by page.
 func pages() url.Values { return url.Values{"limit": {strconv.Itoa(wire.MaxPage)}} }
 
-// SeedsOptions say what the configurations of seeds are that are given in bulk. What is empty is as the settings of
-// domains say; limits are numbers, or none.
+// SeedsOptions are for the configurations that get seeds in bulk. An empty field is set as the settings of domains say;
+// limits are numbers, or "none".
 type SeedsOptions struct{ Template, Objects, Bytes string }
 
 // AddSeeds gives an event harvest seeds, one URL on a line.

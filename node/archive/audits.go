@@ -74,8 +74,8 @@ func (a Audits) Start(ctx context.Context, order api.AuditOrder, actor string) (
 	return audit, err
 }
 
-// note writes into the trail who had the audit begin, of what and why. An audit goes on that is not there: a site that
-// is cut off from the others reads its own copies.
+// note writes into the trail who began the audit, of what and why. If it fails, the audit goes on all the same: a site
+// that is cut off from the others still reads its own copies.
 func (a Audits) note(ctx context.Context, id string, order api.AuditOrder, actor string) error {
 	var level int
 	err := a.Catalog.View(func(v catalog.View) error {
