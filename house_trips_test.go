@@ -45,8 +45,11 @@ func TestTripsNameWhatThereIs(t *testing.T) {
 				for _, name := range n.Names {
 					known[name.Name] = true
 				}
-			case *ast.BasicLit: // kinds of streams and commands
-				known[strings.Trim(n.Value, "\"`")] = true
+				for _, value := range n.Values { // kinds of streams and commands
+					if text, ok := value.(*ast.BasicLit); ok {
+						known[strings.Trim(text.Value, "\"`")] = true
+					}
+				}
 			}
 			return true
 		})

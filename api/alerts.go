@@ -64,7 +64,7 @@ func (s alerts) routes(api huma.API) {
 	type withdraw struct{ Body wire.AlertRef }
 	register(s.server, api, route{act: rights.Acknowledge, method: http.MethodPost, path: "/api/v1/alerts/withdraw",
 		id: "alert-withdraw", once: true, tag: "status", status: http.StatusNoContent,
-		summary: "Take it back that an alert is acknowledged"},
+		summary: "Withdraw the acknowledgement of an alert"},
 		func(ctx context.Context, in *withdraw) (*struct{}, error) {
 			of := faultOf(&in.Body)
 			if err := s.mayAcknowledge(ctx, of); err != nil {

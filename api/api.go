@@ -394,7 +394,7 @@ func (s *server) propose(ctx context.Context, kind catalog.Kind, body, value any
 	return json.Unmarshal(result.Value, value)
 }
 
-// decide is propose for what is to be shown then: it returns when this node sees what was decided.
+// decide proposes a command whose outcome is shown next: it returns when this node sees what was decided.
 func (s *server) decide(ctx context.Context, kind catalog.Kind, body, value any) error {
 	if err := s.propose(ctx, kind, body, value); err != nil {
 		return err

@@ -58,7 +58,7 @@ func (s approvals) routes(api huma.API) {
 	type change struct{ Body wire.ApprovalRuleRequest }
 	handle(s.server, api, route{act: rights.Approve, method: http.MethodPut, path: "/api/v1/approval-rule",
 		id: "approval-set-rule", tag: "approvals", once: true,
-		summary: "Change which acts wait for a second person. While any does, the change waits, too"},
+		summary: "Change which acts wait for a second person. While any act does, this change waits too"},
 		func(ctx context.Context, in *change) (wire.ApprovalRule, error) { return s.setRule(ctx, in.Body) })
 }
 

@@ -17,7 +17,7 @@ import (
 // auditCursor is the pattern of the cursors of a list of audits.
 const auditCursor = `^(|a-([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?)$`
 
-// LongPaging is the input of a list that came whole before it had pages.
+// LongPaging is the input of a list that was once answered whole: its pages are as long as possible by default.
 type LongPaging struct {
 	After string `query:"after" doc:"cursor: the value of next from the previous page"`
 	Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"1000"`

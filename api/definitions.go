@@ -150,7 +150,7 @@ func (s shelf[W]) versions(name string) (out []wire.Version, err error) {
 	return out, err
 }
 
-// copy makes a copy. The text of what comes with the system is known to programs alone, and so is proposed.
+// copy makes a copy. The catalog does not have the texts that come with the program: of these, the text is proposed.
 func (s shelf[W]) copy(ctx context.Context, from string, in wire.Copying) (W, error) {
 	var none W
 	var n named

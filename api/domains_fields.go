@@ -90,8 +90,9 @@ func (s domains) shownSettings() (out wire.DomainSettings, err error) {
 	return out, err
 }
 
-// setSettings changes some settings of domains. Who may not let crawls reach the nodes' own network names no default
-// template that is not there: whoever makes it could open it, without a thought that it is everybody's.
+// setSettings changes some settings of domains. A caller who may not let crawls reach the nodes' own network cannot
+// name a default template that does not exist yet: whoever makes it later could let it reach that network, and would
+// not know that everybody's domains use it.
 func (s domains) setSettings(ctx context.Context, changes map[string]any) error {
 	var stored kept.Settings
 	if err := s.seesReach(ctx, callerOf(ctx).Rights); err != nil {

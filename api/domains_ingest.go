@@ -52,7 +52,8 @@ func (s ingests) routes(api huma.API) {
 		status:  http.StatusCreated, adjust: takesText},
 		func(ctx context.Context, in *uploaded) (wire.Ingest, error) { return s.begin(ctx, in) })
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/domain-ingests",
-		id: "domain-ingest-list", tag: "domains", summary: "List the lists of domains that were brought in, or are"},
+		id: "domain-ingest-list", tag: "domains",
+		summary: "List the lists of domains that were brought in, or are being brought in"},
 		func(context.Context, *struct{}) (wire.Page[wire.Ingest], error) { return whole(s.list()) })
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/domain-ingests/{name}",
 		id: "domain-ingest-show", tag: "domains", summary: "Show how far a list of domains is brought in"},

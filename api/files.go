@@ -64,7 +64,7 @@ func (s files) entryRoutes(api huma.API) {
 	}
 	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove",
 		id: "file-remove", tag: "files", adjust: twice,
-		summary: "Remove a file: nobody is given it any more. Its copies are deleted when it can no longer be restored",
+		summary: "Remove a file: it is no longer given out. Its copies are deleted when it can no longer be restored",
 		status:  http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest

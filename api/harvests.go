@@ -94,7 +94,7 @@ func (s harvests) readRoutes(api huma.API) {
 		Paging
 	}
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: path + "/{number}/runs/{run}/jobs",
-		id: "harvest-jobs", tag: "harvests", summary: "List the jobs of a run of a harvest, the first first"},
+		id: "harvest-jobs", tag: "harvests", summary: "List the jobs of a run of a harvest, oldest first"},
 		func(ctx context.Context, in *ofRun) (wire.Page[wire.Job], error) {
 			return s.jobs(ctx, in.Number, in.Run, in.After, in.Limit)
 		})

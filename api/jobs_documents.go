@@ -56,8 +56,8 @@ func (s jobs) documentRoutes(api huma.API) {
 		})
 }
 
-// text streams a text, or of its lines those that match, and of these the last ones if there is a tail. An error before
-// the first byte is answered as a problem; after it, the connection breaks.
+// text streams a text: all lines or those that match, and only the last of these if tail is given. An error before the
+// first byte is answered as a problem; after it, the connection breaks.
 func (s jobs) text(match string, tail int, write func(io.Writer) error, about ...any) (*huma.StreamResponse, error) {
 	var expr *regexp.Regexp
 	if match != "" {

@@ -22,8 +22,8 @@ func (s jobs) overlapRoutes(api huma.API) {
 	}
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/overlaps",
 		id: "job-overlaps", tag: "jobs",
-		summary: "List the domains of a job that has not ended which other such jobs " +
-			"crawl, too; a page may have fewer than the limit, or none, and a next page"},
+		summary: "List the domains of an unfinished job that other unfinished jobs crawl too; " +
+			"a page may have fewer than the limit, or none, and a next page"},
 		func(_ context.Context, in *list) (wire.Page[wire.JobOverlap], error) {
 			return s.overlaps(in.ID, in.After, in.Limit)
 		})

@@ -80,7 +80,7 @@ func (s ledgers) routes(api huma.API) {
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet,
 		path: "/api/v1/replicas/{name}/ledger-making",
 		id:   "ledger-making", tag: "ledgers",
-		summary: "Tell how the ledger stands that is being made, or was made last, on each node of a replica"},
+		summary: "Show how far each node of a replica is with the ledger that is made now, or was made last"},
 		func(ctx context.Context, in *ByName) (wire.Page[wire.LedgerMaking], error) {
 			if err := s.known(in.Name); err != nil {
 				return wire.Page[wire.LedgerMaking]{}, err

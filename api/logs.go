@@ -19,7 +19,7 @@ type (
 	LogLevel     = wire.LogLevel
 )
 
-// LogQuery says which lines of a log are wanted; what is empty counts for nothing.
+// LogQuery says which lines of a log are wanted; empty fields are ignored.
 type LogQuery struct {
 	Level string    `json:"level,omitempty"` // this one and those above it
 	Text  string    `json:"text,omitempty"`  // that is in the line

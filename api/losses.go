@@ -29,7 +29,8 @@ func (s files) lossRoutes(api huma.API) {
 		})
 	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/found",
 		id: "file-found", tag: "files",
-		summary: "Take back that a file is lost: its copies are to be made again", status: http.StatusNoContent},
+		summary: "Withdraw the declaration that a file is lost: its copies are made again",
+		status:  http.StatusNoContent},
 		func(ctx context.Context, in *find) (*struct{}, error) {
 			return nil, s.losses.Undo(ctx, catalog.FileName(in.Name), in.Body.Reason, callerOf(ctx).Actor)
 		})

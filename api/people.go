@@ -69,8 +69,8 @@ func (s people) routes(api huma.API) {
 	for id, kind := range map[string]catalog.Kind{"disable": catalog.DisablePerson, "enable": catalog.EnablePerson} {
 		handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/" +
 			id, id: "user-" + id, tag: "people", once: true,
-			summary: map[string]string{"disable": "Disable a person: she and her programs may do nothing",
-				"enable": "Take it back that a person is disabled"}[id]},
+			summary: map[string]string{"enable": "Enable a disabled person again",
+				"disable": "Disable a person: their tokens, and those of their programs, are refused"}[id]},
 			func(ctx context.Context, in *why) (wire.Person, error) {
 				p, err := s.findPerson(in.Name)
 				if err == nil {
@@ -86,7 +86,7 @@ func (s people) routes(api huma.API) {
 	}
 	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost,
 		path: "/api/v1/users/{name}/identities/{id}/unlink", id: "user-unlink", tag: "people", once: true,
-		summary: "Unlink the account of an institution from a person: it signs her in no more"},
+		summary: "Unlink the account of an institution from a person: it no longer signs them in"},
 		func(ctx context.Context, in *unlink) (wire.Person, error) {
 			p, err := s.findPerson(in.Name)
 			if err == nil {

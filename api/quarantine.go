@@ -63,8 +63,8 @@ func (s quarantines) routes(api huma.API) {
 		})
 	register(s.server, api, route{act: catalog.CheckCopies, within: at, method: http.MethodPost,
 		path: "/api/v1/nodes/{name}/quarantine/{id}/restore", id: "quarantine-restore", tag: "files", stream: true,
-		summary: "Read bytes that a node has set aside; if they are the archive's file and it misses copies, " +
-			"they become its source", status: http.StatusNoContent},
+		summary: "Read bytes that a node has set aside; if a file of the archive misses copies and these " +
+			"are its bytes, they become its source", status: http.StatusNoContent},
 		func(ctx context.Context, in *AsideInput) (*struct{}, error) {
 			node, err := s.node(ctx, in.Name)
 			if err != nil {

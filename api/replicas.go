@@ -28,13 +28,13 @@ func (s cluster) replicaRoutes(api huma.API) {
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/checks",
 		id: "replica-checks", tag: "replicas",
-		summary: "Show how a replica's copies are, by the last checks of each kind"},
+		summary: "Show how many copies of a replica are missing or changed, by the last checks of each kind"},
 		func(ctx context.Context, in *ByName) (wire.ReplicaChecks, error) {
 			return s.checks(ctx, in.Name)
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replica-checks",
 		id: "replica-checks-list", tag: "replicas",
-		summary: "Show how the copies of every replica are, by the last checks of each kind"},
+		summary: "Show how many copies of each replica are missing or changed, by the last checks of each kind"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.ReplicaChecks], error) {
 			return whole(s.allChecks(ctx))
 		})

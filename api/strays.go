@@ -75,18 +75,18 @@ func (s files) adopt(ctx context.Context, in *adoptInput) (wire.File, error) {
 func (s files) strayRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.LookAtDisks, method: http.MethodGet, path: "/api/v1/strays",
 		id: "stray-list", tag: "files",
-		summary: "List the bytes on the nodes that the archive neither counts on nor asks for"},
+		summary: "List the strays: bytes on the nodes that are not counted as a copy of any file"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.NodeStrays], error) {
 			return whole(s.strays.List(ctx))
 		})
 	handle(s.server, api, route{act: catalog.CheckCopies, within: s.ofAdoption(), method: http.MethodPost,
 		path: "/api/v1/nodes/{name}/strays/{file}/adopt", id: "stray-adopt", tag: "files", stream: true,
-		summary: "Read bytes on a node that nobody asks for, and take them into the archive: as the source of the " +
+		summary: "Read a stray on a node, and take its bytes into the archive: as the source of the " +
 			"file that they are, or as a new file of a collection"}, s.adopt)
 	register(s.server, api, route{act: catalog.CheckCopies,
 		within: ofNode(s.server, func(in *asideInput) string { return in.Name }), method: http.MethodPost,
 		path: "/api/v1/nodes/{name}/strays/{file}/set-aside", id: "stray-set-aside", tag: "files",
-		summary: "Move bytes on a node that nobody asks for to its quarantine", status: http.StatusNoContent},
+		summary: "Move a stray to the quarantine of its node", status: http.StatusNoContent},
 		func(ctx context.Context, in *asideInput) (*struct{}, error) {
 			node, err := s.node(ctx, in.Name)
 			if err != nil {

@@ -146,7 +146,7 @@ func (d *driver) start(ctx context.Context, b batches.Batch) {
 	}()
 }
 
-// stop ends the driving of those that which is true for, and returns when nothing of it runs any more.
+// stop ends the driving of the batches that which selects, and returns when nothing of them runs any more.
 func (d *driver) stop(which func(*drive) bool) {
 	d.mu.Lock()
 	var over []*drive
@@ -221,8 +221,9 @@ func (d *driver) clean(ctx context.Context, kept map[string]bool) error {
 	return err
 }
 
-// Progress returns how far a batch is that this node drives, or drove until it was paused or stopped; false if it never
-// did. After a restart of the node, files that are still to be processed are not counted before the batch goes on.
+// Progress returns how far a batch is, and false if this node has never driven it. Of a batch that was paused or
+// stopped it returns the last progress. After a restart of the node, files that are still to be processed are not
+// counted before the batch goes on.
 func (d *driver) Progress(id string) (Progress, bool, error) {
 	d.mu.Lock()
 	one := d.driving[id]

@@ -36,8 +36,8 @@ func (t *tally) begin(files int64, shards int) {
 	t.shares, t.held = map[catalog.NodeID]*batches.Share{}, 0
 }
 
-// hold keeps room in the result for an output, of which there are several at a time; false if it has become too large.
-// Each is given up again with letGo, or counted with spend.
+// hold reserves room in the result for one of several outputs under way; false if the result would become too large.
+// letGo frees the room again, and spend counts it as used.
 func (t *tally) hold(most, n int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -64,8 +64,8 @@ func words(env *Env, rec *warc.Record, out io.Writer) error {
 	return err
 }
 
-// read counts the words of a page, of which it reads at most that number of bytes. An error is one of the record, not
-// of what the server sent.
+// read counts the words of a page, in at most that number of bytes. An error means that the record is damaged, not what
+// the server sent.
 func (p *page) read(rec *warc.Record, given string, most int64) error {
 	content, err := rec.Content()
 	if err != nil {

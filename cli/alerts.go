@@ -14,13 +14,13 @@ import (
 type alertCmd struct {
 	List        alertListCmd        `cmd:"" help:"List what is wrong or waits for a person, as all nodes see it."`
 	Acknowledge alertAcknowledgeCmd `cmd:"" help:"Say that you know of an alert: nobody else is told of it meanwhile."`
-	Withdraw    alertWithdrawCmd    `cmd:"" help:"Take it back that an alert is acknowledged."`
+	Withdraw    alertWithdrawCmd    `cmd:"" help:"Withdraw the acknowledgement of an alert."`
 }
 
 // alertFlags name an alert.
 type alertFlags struct {
 	Kind    string `arg:"" help:"The alert's kind, as in: node-away."`
-	Subject string `arg:"" optional:"" help:"What it is of, if the list shows it: the name of a node, a path, the number of a job."`
+	Subject string `arg:"" optional:"" help:"What the alert is about, if alert list shows it: the name of a node, a path, or the number of a job."`
 	By      string `placeholder:"NODE" help:"The node that sees it, if the list names one."`
 }
 

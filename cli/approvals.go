@@ -160,7 +160,7 @@ func showRule(a *app, r wire.ApprovalRule) error {
 
 type approvalSetRuleCmd struct {
 	Act        []string `enum:"file-remove,file-lost,file-checksum,copy-replace,copy-state,node-lost,replica-remove,replica-narrow,quarantine-delete" placeholder:"ACT" help:"An act that waits; may be repeated: ${enum}."`
-	None       bool     `help:"Nothing waits any more."`
+	None       bool     `help:"No act waits any more."`
 	OtherPlace bool     `help:"The second person has to be of another institution than the first."`
 	Limit      string   `default:"168h" help:"How long a proposal waits: 1h to 2160h."`
 	Reason     string   `required:"" help:"Reason, written into the audit trail."`

@@ -160,7 +160,7 @@ type domainSetCmd struct {
 	Default    *string  `placeholder:"NAME" help:"Make this configuration the default."`
 	Owner      *string  `help:"Who owns the site, or looks after the domain."`
 	Comments   *string  `help:"Comments."`
-	Field      []string `placeholder:"NAME=VALUE" sep:"none" help:"The value of an extended field; NAME= takes it away. May be repeated."`
+	Field      []string `placeholder:"NAME=VALUE" sep:"none" help:"The value of an extended field; NAME= removes it. May be repeated."`
 }
 
 func (c domainSetCmd) Run(a *app) error {
@@ -192,7 +192,7 @@ func (c domainRemoveCmd) Run(a *app) error {
 }
 
 type domainAliasCmd struct {
-	Name string `arg:"" help:"The domain that is another name of the other one."`
+	Name string `arg:"" help:"The domain that becomes an alias of the other one."`
 	Of   string `arg:"" help:"The other domain. It must not be an alias itself."`
 }
 

@@ -14,7 +14,7 @@ import (
 
 type domainIngestCmd struct {
 	Begin ingestBeginCmd `cmd:"" help:"Upload a list of domains, and bring them in."`
-	List  ingestListCmd  `cmd:"" help:"List the lists that were brought in, or are."`
+	List  ingestListCmd  `cmd:"" help:"List the lists that were brought in, or are being brought in."`
 	Show  ingestShowCmd  `cmd:"" help:"Show how far a list is brought in."`
 	Bad   ingestBadCmd   `cmd:"" help:"List the lines that are not the name of a domain."`
 	Stop  ingestStopCmd  `cmd:"" help:"Stop bringing in a list; what was brought in stays."`

@@ -17,7 +17,7 @@ type domainConfigureCmd struct {
 	Seeds         []string `placeholder:"LIST" help:"The seed lists, in place of those that were. May be repeated."`
 	Objects       *int64   `placeholder:"N" help:"Fetch at most this many objects; 0 means that nothing may be fetched."`
 	Bytes         *int64   `placeholder:"N" help:"Fetch at most this many bytes; 0 means that nothing may be fetched."`
-	NoLimit       []string `enum:"objects,bytes" help:"Take the limit on objects or bytes away. May be repeated."`
+	NoLimit       []string `enum:"objects,bytes" help:"Remove the limit on objects or bytes. May be repeated."`
 	Set           []string `placeholder:"NAME=VALUE" sep:"none" help:"A setting that is laid over those of the template; all together replace those that were. May be repeated."`
 	ClearSettings bool     `help:"Lay no settings over those of the template."`
 	Comments      *string  `help:"Comments."`

@@ -37,7 +37,7 @@ type fieldSetCmd struct {
 	Of        string `arg:"" enum:"domain,harvest" help:"What the field is of: domain or harvest."`
 	Name      string `arg:"" help:"The field's name."`
 	Type      string `arg:"" enum:"text,number,date,boolean" help:"The type of its values: ${enum}. It cannot be changed later."`
-	Mandatory bool   `help:"A domain or harvest that is made or changed by hand needs a value."`
+	Mandatory bool   `help:"Require a value when a domain or harvest is created or changed by hand."`
 	Comments  string `help:"Comments."`
 }
 

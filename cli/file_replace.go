@@ -60,5 +60,5 @@ func (c fileReplaceCmd) good(f wire.File) (bool, error) {
 			return one.State == wire.UploadCompleted && !one.Disputed, nil
 		}
 	}
-	return false, fmt.Errorf("replica %s is not to have file %s any more", c.Replica, f.Name)
+	return false, fmt.Errorf("replica %s should no longer have file %s", c.Replica, f.Name)
 }

@@ -179,9 +179,9 @@ type fileListCmd struct {
 	Prefix     string `arg:"" optional:"" help:"List only files whose names begin with this."`
 	Collection string `placeholder:"NAME" help:"List only files of this collection."`
 	Job        uint64 `placeholder:"N" help:"List only files that this job made."`
-	State      string `enum:",complete,incomplete,owed,stuck,disputed,corrupt,missing,lost,removed,hidden" default:"" help:"List only files in this state: complete, incomplete, lost, removed, or hidden (removed, and can be restored); or owed, disputed, corrupt or missing, as a copy of theirs is; or stuck: a copy is owed, and no node that is alive has good bytes. Default: all but the removed ones."`
-	Removed    bool   `help:"List only files that are removed, with the time until when those can be restored whose copies are kept. --state hidden lists only these."`
-	Replica    string `placeholder:"NAME" help:"List only files that this replica is to have a copy of; with a state of copies, those whose copy there is so."`
+	State      string `enum:",complete,incomplete,owed,stuck,disputed,corrupt,missing,lost,removed,hidden" default:"" help:"List only files in this state: complete, incomplete, lost, removed, or hidden (removed, and can be restored); with a copy in this state: owed, disputed, corrupt or missing; or stuck: with an owed copy while no node that is alive has good bytes. Default: all but the removed ones."`
+	Removed    bool   `help:"List only removed files, and until when each can be restored. --state hidden lists only those that still can be."`
+	Replica    string `placeholder:"NAME" help:"List only files that this replica should have. With the state of a copy, list those whose copy in this replica has that state."`
 	Limit      int    `default:"0" help:"Show at most this many; 0 shows all."`
 }
 

@@ -220,7 +220,7 @@ type harvestSetCmd struct {
 	Clear     []string       `enum:"start,objects,bytes,maxTime,continues" help:"Remove start, objects, bytes, maxTime or continues. May be repeated."`
 	Audience  *string        `help:"Who the harvest is for."`
 	Comments  *string        `help:"Comments."`
-	Field     []string       `placeholder:"NAME=VALUE" sep:"none" help:"The value of an extended field; NAME= takes it away. May be repeated."`
+	Field     []string       `placeholder:"NAME=VALUE" sep:"none" help:"The value of an extended field; NAME= removes it. May be repeated."`
 }
 
 // Help says what becomes of the next date.

@@ -28,7 +28,7 @@ type jobCmd struct {
 	Index  jobIndexCmd      `cmd:"" help:"Print one index of several jobs: CDX, crawl.log and CDX together, or documents."`
 	Copy   jobRecordsCmd    `cmd:"" name:"records" help:"Copy records out of a job's files, by URL and media type, into one WARC file."`
 	Log    jobLogCmd        `cmd:"" help:"Print the end of a job's crawl.log."`
-	Both   jobOverlapsCmd   `cmd:"" name:"overlaps" help:"List the domains of a job that has not ended which other such jobs crawl, too."`
+	Both   jobOverlapsCmd   `cmd:"" name:"overlaps" help:"List the domains of an unfinished job that other unfinished jobs crawl too."`
 	Papers jobDocumentsCmd  `cmd:"" name:"documents" help:"List or print the settings, reports and logs of a job that has ended, from its metadata file."`
 	Pause  jobPauseCmd      `cmd:"" help:"Pause a job."`
 	Resume jobResumeCmd     `cmd:"" help:"Resume a paused job."`

@@ -17,7 +17,7 @@ type ledgerCheckCmd struct {
 	Partial   bool     `help:"The folders are a part of the replica, such as one disk: files that are in none of them are counted, and are no fault."`
 	Newer     bool     `help:"The folders may have files that the ledger does not list, because they came later: they are counted, and are no fault."`
 	Workers   int      `help:"Read this many files at once. Default: one for each processor."`
-	State     string   `placeholder:"FILE" help:"Keep how far the check is in this file, and continue there if it was stopped."`
+	State     string   `placeholder:"FILE" help:"Save the progress in this file; a check that was stopped continues from there."`
 }
 
 func (ledgerCheckCmd) Help() string {

@@ -22,7 +22,7 @@ type logCmd struct {
 
 type logShowCmd struct {
 	Name   string        `arg:"" optional:"" name:"node" help:"The node, by name or id. Default: the node that is asked."`
-	Follow bool          `short:"f" help:"Go on with the lines that come, until interrupted."`
+	Follow bool          `short:"f" help:"Print new lines as they come, until interrupted."`
 	Level  string        `enum:",debug,info,warn,error" default:"" placeholder:"LEVEL" help:"Show only lines of this level and above: debug, info, warn or error."`
 	Grep   string        `placeholder:"TEXT" help:"Show only lines that contain this text, in capital letters or not. Attributes stand in a line as name=value."`
 	Room   string        `placeholder:"NAME" help:"Show only lines that this part of the program wrote, such as index or crawls."`

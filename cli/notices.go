@@ -34,7 +34,7 @@ type noticeAddCmd struct {
 	When       string   `enum:"at-once,hourly,daily" default:"at-once" help:"When to tell: at-once, hourly (what an hour brought) or daily (a report at a time of day)."`
 	Hour       string   `placeholder:"HH:MM" help:"When a daily report is made, such as 07:30."`
 	Zone       string   `help:"Time zone of the hour and of times in notices, such as Europe/Copenhagen. UTC if not given."`
-	Cleared    bool     `help:"Tell, too, when an alert is over."`
+	Cleared    bool     `help:"Also tell when an alert is over."`
 }
 
 func (c noticeAddCmd) Run(a *app) error {
@@ -110,9 +110,9 @@ type noticeSetCmd struct {
 	Place      *string   `help:"Tell only of alerts about this place; empty: all."`
 	Language   *string   `help:"Language of the notices: en, da, it, fr, de."`
 	When       *string   `help:"When to tell: at-once, hourly or daily."`
-	Hour       *string   `placeholder:"HH:MM" help:"When a daily report is made; empty if it is none any more."`
+	Hour       *string   `placeholder:"HH:MM" help:"When the daily report is made; empty for an address that gets none any more."`
 	Zone       *string   `help:"Time zone of the hour and of times in notices."`
-	Cleared    *bool     `negatable:"" help:"Tell, too, when an alert is over, or no longer."`
+	Cleared    *bool     `negatable:"" help:"Also tell when an alert is over; --no-cleared ends that."`
 }
 
 func (c noticeSetCmd) Run(a *app) error {

@@ -16,7 +16,7 @@ import (
 type quarantineCmd struct {
 	List    quarantineListCmd    `cmd:"" help:"List the bytes that the nodes have set aside."`
 	Show    quarantineShowCmd    `cmd:"" help:"Have a node read bytes that it has set aside, and say what they are."`
-	Restore quarantineRestoreCmd `cmd:"" help:"Take bytes back into the archive that are right and that it misses."`
+	Restore quarantineRestoreCmd `cmd:"" help:"Return right bytes to the archive if it is missing them."`
 	Delete  quarantineDeleteCmd  `cmd:"" help:"Delete bytes that a node has set aside."`
 }
 

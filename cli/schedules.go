@@ -175,7 +175,7 @@ func (c scheduleCreateCmd) Run(a *app) error {
 type scheduleSetCmd struct {
 	Name    string  `arg:"" help:"The schedule's name."`
 	Comment *string `help:"What the schedule is for."`
-	After   int     `placeholder:"VERSION" help:"The version that the change is made of: a later one is not replaced."`
+	After   int     `placeholder:"VERSION" help:"The version that your change is based on; refused if there is a later one."`
 	frequencyFlags
 }
 

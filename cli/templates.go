@@ -188,7 +188,7 @@ type templateSetCmd struct {
 	Name    string  `arg:"" help:"The template's name."`
 	File    string  `arg:"" optional:"" help:"A JSON file with all settings of the next version."`
 	Comment *string `help:"What the template is for."`
-	After   int     `placeholder:"VERSION" help:"The version that the file was made of: a later one is not replaced."`
+	After   int     `placeholder:"VERSION" help:"The version that your file is based on; refused if there is a later one."`
 	switchFlags
 }
 

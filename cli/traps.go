@@ -108,7 +108,7 @@ type trapSetCmd struct {
 	Name    string  `arg:"" help:"The list's name."`
 	File    string  `arg:"" optional:"" help:"A file with all expressions of the next version."`
 	Comment *string `help:"What the list is for."`
-	After   int     `placeholder:"VERSION" help:"The version that the file was made of: a later one is not replaced."`
+	After   int     `placeholder:"VERSION" help:"The version that your file is based on; refused if there is a later one."`
 	switchFlags
 }
 

@@ -101,8 +101,8 @@ func (c upCmd) request(a *app) (_ *wire.JobRequest, contact string, err error) {
 		job.Settings.OperatorContact, nil
 }
 
-// prepare makes the template that harvests need, or says how to make it when no contact is known. There is none in a
-// fresh archive. What is in the way ends nothing: pages are archived without it.
+// prepare makes the template that harvests need, which a fresh archive does not have, or says how to make it when no
+// contact is known. A failure is only reported: pages are archived without the template.
 func (c upCmd) prepare(a *app, archive *client.Client, answer upAnswer, contact string) {
 	name, there, err := defaultTemplate(a.ctx, archive)
 	switch {

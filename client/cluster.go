@@ -38,7 +38,7 @@ func (n Nodes) SoleFiles(ctx context.Context, name string) iter.Seq2[wire.File, 
 	return all[wire.File](ctx, n.c, nil, "nodes", name, "sole-files")
 }
 
-// LogQuery says which lines of a node's log are asked for; what is empty counts for nothing.
+// LogQuery says which lines of a node's log are asked for; empty fields are ignored.
 type LogQuery struct {
 	Level string    // debug, info, warn or error: lines of this level and above
 	Text  string    // that is in the line; attributes stand there as name=value
@@ -92,7 +92,7 @@ func (r Replicas) Checks(ctx context.Context, name string) (wire.ReplicaChecks, 
 	return get[wire.ReplicaChecks](ctx, r.c, "replicas", name, "checks")
 }
 
-// AllChecks says it of every replica.
+// AllChecks shows the same of every replica.
 func (r Replicas) AllChecks(ctx context.Context) ([]wire.ReplicaChecks, error) {
 	return list[wire.ReplicaChecks](ctx, r.c, nil, "replica-checks")
 }
@@ -133,12 +133,12 @@ func (o Collections) Remove(ctx context.Context, name, reason string) error {
 // Disks are the disks for files of the node that is asked.
 type Disks struct{ c *Client }
 
-// Show tells how they stand.
+// Show returns the state of the disks.
 func (d Disks) Show(ctx context.Context) (wire.Disks, error) {
 	return get[wire.Disks](ctx, d.c, "disks")
 }
 
-// Wish asks something of them.
+// Wish drains or undrains a disk, or pauses or resumes the moving of shards, and returns the state of the disks.
 func (d Disks) Wish(ctx context.Context, wish wire.DiskWish) (wire.Disks, error) {
 	return post[wire.Disks](ctx, d.c, wish, "disks", "wish")
 }
@@ -146,7 +146,7 @@ func (d Disks) Wish(ctx context.Context, wish wire.DiskWish) (wire.Disks, error)
 // Index are the nodes' indexes of captures.
 type Index struct{ c *Client }
 
-// Status tells how they stand.
+// Status returns the state of each index.
 func (x Index) Status(ctx context.Context) ([]wire.IndexStatus, error) {
 	return list[wire.IndexStatus](ctx, x.c, nil, "index")
 }
@@ -171,8 +171,8 @@ func (a Audits) List(ctx context.Context) ([]wire.Audit, error) {
 	return out, nil
 }
 
-// Find yields the audits in the state, and of the replica, newest first. What is empty counts for nothing. Those
-// that only a node knows which does not answer are left out; Page names such nodes.
+// Find yields the audits in the state, and of the replica, newest first. An empty state or replica selects all. Audits
+// that only silent nodes know are left out; Page names the silent nodes.
 func (a Audits) Find(ctx context.Context, state, replica string) iter.Seq2[wire.Audit, error] {
 	return all[wire.Audit](ctx, a.c, asked(map[string]string{"state": state, "replica": replica}), "audits")
 }

@@ -18,7 +18,7 @@ import (
 // Files are the archive's files.
 type Files struct{ c *Client }
 
-// FileQuery says which files are listed; what is empty counts for nothing.
+// FileQuery says which files are listed; empty fields are ignored.
 type FileQuery struct {
 	Prefix     string // of the name
 	Collection string

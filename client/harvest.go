@@ -17,7 +17,7 @@ func (c *Client) Harvests() Harvests { return Harvests{c} }
 // Harvests are the definitions of harvests.
 type Harvests struct{ c *Client }
 
-// HarvestQuery says which harvests a list has, and in which order. What is empty does not count.
+// HarvestQuery says which harvests a list has, and in which order. Empty fields are ignored.
 type HarvestQuery struct {
 	Search     string // in name, audience or comments
 	Named      string
@@ -102,7 +102,7 @@ func (h Harvests) Runs(ctx context.Context, harvest uint64) iter.Seq2[wire.Harve
 	return all[wire.HarvestRun](ctx, h.c, pages(), "harvests", number(harvest), "runs")
 }
 
-// Jobs yields the jobs of a run of a harvest, the first first.
+// Jobs yields the jobs of a run of a harvest, oldest first.
 func (h Harvests) Jobs(ctx context.Context, harvest, run uint64) iter.Seq2[wire.Job, error] {
 	return all[wire.Job](ctx, h.c, pages(), "harvests", number(harvest), "runs", number(run), "jobs")
 }
@@ -130,8 +130,8 @@ func (h Harvests) SetSettings(ctx context.Context, changes map[string]any) (wire
 // pages is the query of a list that is read page by page.
 func pages() url.Values { return url.Values{"limit": {strconv.Itoa(wire.MaxPage)}} }
 
-// SeedsOptions say what the configurations of seeds are that are given in bulk. What is empty is as the settings of
-// domains say; limits are numbers, or none.
+// SeedsOptions are for the configurations that get seeds in bulk. An empty field is set as the settings of domains say;
+// limits are numbers, or "none".
 type SeedsOptions struct{ Template, Objects, Bytes string }
 
 // AddSeeds gives an event harvest seeds, one URL on a line.

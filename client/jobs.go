@@ -19,7 +19,7 @@ import (
 // Jobs are pieces of harvest runs, each a crawl.
 type Jobs struct{ c *Client }
 
-// JobQuery says which jobs are listed; what is empty counts for nothing.
+// JobQuery says which jobs are listed; empty fields are ignored.
 type JobQuery struct {
 	State       wire.JobState
 	Harvest     *uint64 // its number; 0: jobs made by hand
@@ -106,7 +106,7 @@ func (j Jobs) SearchLog(ctx context.Context, id uint64, match string, tail int, 
 	return j.text(ctx, w, query, "jobs", number(id), "log")
 }
 
-// Overlaps yields the domains of a job that has not ended which other such jobs crawl, too.
+// Overlaps yields the domains of an unfinished job that other unfinished jobs crawl too.
 func (j Jobs) Overlaps(ctx context.Context, id uint64) iter.Seq2[wire.JobOverlap, error] {
 	return all[wire.JobOverlap](ctx, j.c, nil, "jobs", number(id), "overlaps")
 }

@@ -84,7 +84,7 @@ func (g Grants) End(ctx context.Context, id uint64, reason string) (wire.Grant, 
 // Tokens are access tokens.
 type Tokens struct{ c *Client }
 
-// TokenQuery says which access tokens are listed; what is empty counts for nothing.
+// TokenQuery says which access tokens are listed; empty fields are ignored.
 type TokenQuery struct {
 	Owner  string // a person's id
 	State  string // open, expired or revoked
@@ -105,7 +105,7 @@ func (t Tokens) List(ctx context.Context) ([]wire.AccessToken, error) {
 	return out, nil
 }
 
-// Find yields those of the access tokens that the caller may see that are asked for.
+// Find yields the access tokens that match, as far as the caller may see them.
 func (t Tokens) Find(ctx context.Context, q TokenQuery) iter.Seq2[wire.AccessToken, error] {
 	query := asked(map[string]string{"owner": q.Owner, "state": q.State, "kind": q.Kind, "search": q.Search})
 	if q.Newest {

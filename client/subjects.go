@@ -84,7 +84,7 @@ func (t Trail) All(ctx context.Context) iter.Seq2[wire.Event, error] {
 	return t.Find(ctx, EventQuery{})
 }
 
-// EventQuery says which events of the audit trail are listed; what is empty counts for nothing.
+// EventQuery says which events of the audit trail are listed; empty fields are ignored.
 type EventQuery struct {
 	Newest      bool      // first; else the oldest
 	Actor       string    // who did it: an id, or an actor as in events

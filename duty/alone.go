@@ -10,9 +10,9 @@ import (
 	"holdfast/catalog/notices"
 )
 
-// NoticesAlone lists what a node tells by itself while there is no quorum: of the alerts that it sees, those that have
-// lasted a minute, and that the addresses that are told at once were not told of, as far as the node knows. The ids are
-// those that the notices have, too, when they are agreed.
+// NoticesAlone lists what a node tells by itself while there is no quorum: the alerts that it has seen for a minute,
+// for each address that is told at once and has not been told, as far as the node knows. The ids are the same as those
+// of the notices that are agreed later.
 func NoticesAlone(view catalog.View, with Noticing, seen []alert.Alert) (out []Delivery, err error) {
 	v := catalog.NoticesIn(view)
 	addresses, err := v.Addresses()
@@ -184,9 +184,9 @@ const (
 	aliasesLooked = 1000
 )
 
-// AuditsOld says how many shards that node self holds were read as a whole longer ago than they may be, if any; most 0
-// says that they may be of any age. What another holder read is not counted: the time of a shard begins with its move
-// here. The time of one that nobody ever read begins with its first file.
+// AuditsOld returns an alert if node self holds shards whose last full reading is older than most; most 0 allows any
+// age. Readings by another holder do not count: the time of a shard begins with its move here. The time of a shard that
+// was never read begins with its first file.
 func AuditsOld(view catalog.View, self catalog.NodeID, now time.Time, most time.Duration) ([]alert.Alert, error) {
 	if most == 0 {
 		return nil, nil

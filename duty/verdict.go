@@ -24,20 +24,20 @@ type Judgement struct {
 	Done      bool             // no disputed file is behind Next
 }
 
-// WitnessesFor is how long a verdict on bytes waits until all other copies have been read: then it goes by those that
-// were.
+// WitnessesFor is how long a verdict on bytes waits for the other copies to be read. After that, it goes by those that
+// were read.
 const WitnessesFor = 2 * time.Minute
 
 // Verdicts judges the disputed copies of the next n files behind after, at the time now. For each digest vote the
 // catalog's entry, every replica with a good copy or record, and every disputed copy whose bytes could be read; a copy
-// that is missing or unreadable has no vote. Neither has one of which an audit found what is the entry's digest since
-// the catalog was corrected: its node reads it again. A copy is bad when more than half of the votes are for the
-// entry's digest and a node has good bytes to repair it from. A tie, a majority against the catalog, and a file without
-// good bytes are left to an operator.
+// that is missing or unreadable has no vote. Neither has a copy in which an audit found the digest that the entry has
+// only since the catalog was corrected: its node reads it again. A copy is bad when more than half of the votes are for
+// the entry's digest and a node has good bytes to repair it from. A tie, a majority against the catalog, and a file
+// without good bytes are left to an operator.
 //
-// From level 5 on, no copy is judged bad for its bytes, or because they cannot be read, as long as there is another
-// copy with bytes and none of these was read since: its word would be that of an audit long ago. For WitnessesFor it is
-// waited until all were read; those that were not by then have no vote, and if none was, an operator is told.
+// From level 5 on, no copy is judged bad for wrong or unreadable bytes while other copies have bytes and none of them
+// was read since: their votes would rest on an audit long ago. The verdict waits up to WitnessesFor until all were
+// read. Those that were not read by then have no vote; if none was, an operator is told.
 func Verdicts(view catalog.View, now catalog.Time, after catalog.FileName, n int) (Judgement, error) {
 	cluster, err := view.Cluster()
 	if err != nil {

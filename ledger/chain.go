@@ -12,8 +12,8 @@ import (
 // Open opens a file of a ledger by its name.
 type Open func(name string) (io.ReadCloser, error)
 
-// Chain is the lists of one page, oldest first, read side by side: what it says of a shard is what the lists say one
-// after the other. It holds one shard in memory. What it returned counts when Close has returned nil.
+// Chain reads the lists of one page side by side, oldest first: the entries of a shard are those of all lists, one list
+// after the other. It holds one shard in memory. What it returned counts only once Close has returned nil.
 type Chain struct {
 	lists []*listReader
 	files []io.Closer

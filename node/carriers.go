@@ -114,7 +114,7 @@ func (n *Node) onGossip(e gossip.Event) {
 		n.log.Info("gossip", "event", string(e.Kind), "about", e.Facts.Name, "id", e.Facts.ID)
 	}
 	if err := n.raft.Witness().Saw(catalog.NodeID(e.Facts.ID), raft.Standing(e.Facts.Standing)); err != nil {
-		n.log.Warn("how far a member is could not be kept", "about", e.Facts.Name, "error", err)
+		n.log.Warn("cannot keep how far the log of a member is", "about", e.Facts.Name, "error", err)
 	}
 	n.tellOf(e)
 }

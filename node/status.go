@@ -177,7 +177,7 @@ func (n *Node) openFigures() {
 		all = append(all, figures.Source{Name: "disk-free", Of: root, Unit: "bytes", Read: func() (float64, error) {
 			free, _, gone, err := n.space().Of(root)
 			if gone {
-				err = errors.New("it was taken out")
+				err = errors.New("the disk was taken out")
 			}
 			return float64(free), err
 		}})

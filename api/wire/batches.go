@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// BatchRequest asks for a program to be run over files of the archive. What is not said lets all files pass.
+// BatchRequest asks for a program to be run over files of the archive. Empty fields select all files.
 type BatchRequest struct {
 	Program     string            `json:"program" minLength:"1" maxLength:"64"`
 	Parameters  map[string]string `json:"parameters,omitempty" doc:"of the program"`

@@ -163,7 +163,7 @@ type JobDocument struct {
 	Size   int64  `json:"size" doc:"bytes"`
 }
 
-// JobOverlap is a domain of a job that has not ended which other such jobs crawl, too.
+// JobOverlap is a domain of an unfinished job that other unfinished jobs crawl too.
 type JobOverlap struct {
 	Domain string   `json:"domain"`
 	Jobs   []uint64 `json:"jobs" doc:"the numbers of the other jobs"`

@@ -33,7 +33,7 @@ const (
 // Wish is what is wanted of something that goes on.
 type Wish string
 
-// The wishes. In a job that is shown, none means that it is to run.
+// The wishes. A job that is shown without a wish is meant to run.
 const (
 	WishRun   Wish = "run"
 	WishPause Wish = "pause"

@@ -116,7 +116,7 @@ func (j *Journal) Commit() error {
 		return j.failed
 	}
 	if err := j.Handover.give(false); err != nil {
-		j.log.Warn("WARC files wait to be handed over", "err", err)
+		j.log.Warn("WARC files wait to be handed over", "error", err)
 	}
 	return nil
 }

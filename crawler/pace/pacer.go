@@ -306,7 +306,7 @@ func (p *Pacer) ask(ctx context.Context, home string, requests []request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
-		p.cfg.Log.Debug("home of hosts does not answer", "node", home, "hosts", len(asks), "err", err)
+		p.cfg.Log.Debug("home of hosts does not answer", "node", home, "hosts", len(asks), "error", err)
 	}
 	for i, r := range requests {
 		t := p.held[r.key]
@@ -330,7 +330,7 @@ func (p *Pacer) tellEarlier(ctx context.Context, home string, asks []Ask) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	if _, err := p.cfg.Homes.Ask(ctx, home, asks); err != nil {
-		p.cfg.Log.Debug("earlier home of hosts does not answer", "node", home, "err", err)
+		p.cfg.Log.Debug("earlier home of hosts does not answer", "node", home, "error", err)
 	}
 }
 

@@ -128,8 +128,8 @@ func newPatience() *patience {
 	return &patience{time.Second, 5 * time.Second, 20 * time.Second, time.Minute}
 }
 
-// have makes sure that a job's piece is here, and reports false if it cannot be had now. The error is that of this
-// node: it was told to stop, or has no room.
+// have makes sure that a job's piece is here, and reports false if it is not available now. An error means that this
+// node was told to stop, or has no room.
 func (c *Cache) have(ctx context.Context, job uint64, left *patience) (bool, error) {
 	get := func() error {
 		return c.shelf.Once(ctx, pieceName(job), func(w io.Writer) error { return c.fetch(ctx, w, job) })

@@ -51,7 +51,7 @@ func TestNothingIsLeftInEnglish(t *testing.T) {
 		"web.collection":    "fr", "web.configuration": "fr", "web.copies": "fr", "web.domain": "de", "web.file": "it",
 		"web.institution": "da fr", "web.job": "da", "web.mail": "da it", "web.name": "de", "web.node": "da",
 		"web.person": "da de", "web.program": "da", "web.person-active": "fr", "web.replica": "it", "web.role-admin": "da",
-		"web.configurations": "fr", "web.domains": "de", "web.index": "de fr", "web.harvest-inactive": "fr", "web.harvest-waiting": "fr",
+		"web.configurations": "fr", "web.domains": "de", "web.index": "de fr", "web.captures": "fr", "web.harvest-inactive": "fr", "web.harvest-waiting": "fr",
 		"web.sections": "fr", "web.sign-in-password": "it", "web.version": "de fr", "web.log": "da", "web.log-message": "fr", "web.log-quarter": "fr"}
 	for _, key := range w.Language("en").Keys() {
 		for _, tag := range w.Tags()[1:] {

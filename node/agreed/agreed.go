@@ -85,8 +85,8 @@ func (s State) Insist(ctx context.Context, kind catalog.Kind, body any) (*catalo
 	}
 }
 
-// Unseen is the State for those who propose many commands, and to whom the answers say all: it does not wait until this
-// node shows each decision.
+// Unseen is the State for callers who propose many commands and need only the answers: it does not wait until this node
+// shows each decision.
 type Unseen struct{ State }
 
 // Propose has a command decided. A refusal is in the result.

@@ -74,8 +74,8 @@ func (a Audits) narrowToExaminers(start *replica.AuditRequest, name catalog.Repl
 		return nil, err
 	}
 	if start.Scope.Copies == 0 {
-		return nil, fmt.Errorf("%w: there is no copy to challenge: the archive is to have none of what was asked for "+
-			"in a replica with bytes", api.ErrNotFound)
+		return nil, fmt.Errorf("%w: there is no copy to challenge: no replica that holds bytes should have a copy of "+
+			"what was asked for", api.ErrNotFound)
 	}
 	if len(e.nodes) == 0 {
 		return nil, fmt.Errorf("%w: no other node has the bytes of what is to be challenged", api.ErrUnavailable)

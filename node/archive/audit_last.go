@@ -2,8 +2,8 @@ package archive
 
 import "holdfast/replica"
 
-// LastAudit returns how many audits run on this node, and the last one that proves something and came to its end; the
-// zero Audit if there is none.
+// LastAudit returns how many audits run on this node, and the last finished one that proves something; the zero Audit
+// if there is none.
 func LastAudit(all []replica.Audit) (running int, last replica.Audit) {
 	for _, a := range all {
 		switch {

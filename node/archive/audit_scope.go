@@ -51,7 +51,7 @@ func (a Audits) narrow(start *replica.AuditRequest, name catalog.ReplicaName,
 				"shard or the prefix that was named", api.ErrInvalid, len(scope.Files)-seen)
 		}
 		if err == nil && scope.Copies == 0 {
-			err = fmt.Errorf("%w: there is no copy to audit: the archive is to have none of what was named there",
+			err = fmt.Errorf("%w: there is no copy to audit: no copy of what was named should exist there",
 				api.ErrNotFound)
 		}
 	} else {

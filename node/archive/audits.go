@@ -74,8 +74,8 @@ func (a Audits) Start(ctx context.Context, order api.AuditOrder, actor string) (
 	return audit, err
 }
 
-// note writes into the trail who had the audit begin, of what and why. An audit goes on that is not there: a site that
-// is cut off from the others reads its own copies.
+// note writes into the trail who began the audit, of what and why. If it fails, the audit goes on all the same: a site
+// that is cut off from the others still reads its own copies.
 func (a Audits) note(ctx context.Context, id string, order api.AuditOrder, actor string) error {
 	var level int
 	err := a.Catalog.View(func(v catalog.View) error {
@@ -140,7 +140,7 @@ func (a Audits) Show(ctx context.Context, id string) (api.Audit, error) {
 		}
 	}
 	if len(silent) > 0 {
-		return api.Audit{}, fmt.Errorf("%w: no node that answers knows audit %q; %s", api.ErrUnavailable, id,
+		return api.Audit{}, fmt.Errorf("%w: no node that answered knows audit %q; %s", api.ErrUnavailable, id,
 			notAnswered(silent))
 	}
 	return api.Audit{}, fmt.Errorf("audit %q: %w", id, api.ErrNotFound)
@@ -181,8 +181,8 @@ func (a Audits) Wish(ctx context.Context, id string, wish catalog.JobWish, reaso
 		}
 	}
 	if len(left) > 0 {
-		return api.Audit{}, fmt.Errorf("%w: the others did as asked; not reached was, for its part of audit %q, %s",
-			api.ErrUnavailable, id, strings.Join(left, "; "))
+		return api.Audit{}, fmt.Errorf("%w: not every node did as asked of audit %q: %s", api.ErrUnavailable, id,
+			strings.Join(left, "; "))
 	}
 	return a.Show(ctx, id)
 }

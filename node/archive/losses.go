@@ -96,7 +96,8 @@ func (l Losses) proposeAct(ctx context.Context, loss catalog.FileLoss, actor str
 	return approvals.PendingOf(result)
 }
 
-// look has every member read what it has under the file's name, and returns them all when none of it is the file.
+// look has every member read what it has under the file's name. It returns the members if none of them has the file,
+// and an error if one has it or does not say.
 func (l Losses) look(ctx context.Context, file catalog.File, members []catalog.Member) ([]catalog.NodeID, error) {
 	ctx, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()

@@ -171,9 +171,9 @@ func Check(r io.Reader) (Head, error) {
 	return h, nil
 }
 
-// Open calls use with what is encrypted in the backup. use has to read it to its end: only then all of it is proved,
-// and compared with the head. ErrKey if it is encrypted to another key; ErrDamaged whatever else was changed, but for
-// the checksum at the end and what follows it, which are for Check.
+// Open decrypts the backup and calls use with its content. use has to read to the end: only then is all of it proved
+// and compared with the head. The error is ErrKey if the backup is encrypted to another key, and ErrDamaged if anything
+// was changed before the checksum at the end. Check looks at the checksum and at what follows it.
 func Open(r io.Reader, key seal.Key, use func(Head, io.Reader) error) error {
 	h, text, err := ReadHead(r)
 	if err != nil {

@@ -78,7 +78,7 @@ func checkOf(ctx context.Context, v catalog.View, h Head, out *Content) (err err
 
 func sameAsHead(c catalog.Cluster, index uint64, h Head) error {
 	if c.ID != h.Cluster || c.Epoch != h.Epoch || c.Level != h.Level || index != h.Index {
-		return fmt.Errorf("%w: its head says cluster %s, epoch %d, level %d, index %d; in it are %s, %d, %d, %d",
+		return fmt.Errorf("%w: its head says cluster %s, epoch %d, level %d, index %d; its content says %s, %d, %d, %d",
 			ErrDamaged, h.Cluster, h.Epoch, h.Level, h.Index, c.ID, c.Epoch, c.Level, index)
 	}
 	return nil

@@ -87,7 +87,7 @@ func (a All) Progress(ctx context.Context, b agreed.Batch) (shown.BatchProgress,
 func (a All) ServeProgress(_ context.Context, _ catalog.NodeID, id string) (batch.Progress, error) {
 	p, known, err := a.Own.Progress(id)
 	if err == nil && !known {
-		err = errors.New("it has not begun there")
+		err = fmt.Errorf("batch %s has not begun on this node", id)
 	}
 	return p, err
 }
@@ -105,7 +105,7 @@ func (a All) Result(ctx context.Context, b agreed.Batch, failed bool, w io.Write
 	return err
 }
 
-// ServeResult gives another node a result, if who asks that node may read it.
+// ServeResult gives another node a result, if the caller of that node may read it.
 func (a All) ServeResult(ctx context.Context, from catalog.NodeID, s net.Conn) {
 	a.Own.ServeResult(ctx, from, s, func(token, id string) error {
 		var where catalog.Where

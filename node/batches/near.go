@@ -42,7 +42,7 @@ type Claims struct {
 	View func(func(catalog.View) error) error
 }
 
-// Claims returns what duty says, of a node that drives that many.
+// Claims returns the batches that duty assigns to this node, which already drives that many.
 func (c Claims) Claims(driving int) (out []agreed.Holder, err error) {
 	err = c.View(func(v catalog.View) (err error) {
 		out, err = duty.BatchClaims(v, c.Self, driving)

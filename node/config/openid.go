@@ -45,8 +45,8 @@ type OpenID struct {
 // maxGroupRules bounds the rules: the catalog takes as many grants of one person by groups.
 const maxGroupRules = 50
 
-// resolve lays the settings over. Those of another issuer are taken alone: what groups of one institution may do must
-// not hold for those of another.
+// resolve lays the settings over those that are there. If they name another issuer, nothing of the old ones is kept:
+// what groups of one institution may do must not hold for groups of another.
 func (o *OpenID) resolve(s *OpenIDSettings) {
 	if s.OpenIDIssuer != nil && *s.OpenIDIssuer != o.Issuer {
 		d := Defaults()

@@ -48,14 +48,14 @@ type building struct {
 // busyFor is how long a page is kept for who asked for it.
 const busyFor = 2 * time.Minute
 
-// inUse reports whether the page is that of an older ledger which another node makes now. Of two ledgers that are made
-// at the same time the older one goes on: otherwise each would end the pages of the other, for ever.
+// inUse reports whether another node is making an older ledger that needs this page. If two ledgers are made at the
+// same time, the older one goes on: otherwise each would end the pages of the other for ever.
 func (b *building) inUse(from catalog.NodeID, base string) bool {
 	return b != nil && b.err == nil && b.from != from && b.base < base && time.Since(b.asked) < busyFor
 }
 
-// Page makes this node's page for a ledger that another node of its replica makes, or this one: it begins with the
-// first request, and is to be asked for until it is done.
+// Page makes this node's page for a ledger that a node of its replica makes. The first request begins it; the caller
+// asks again until the page is done.
 func (l *Ledgers) Page(ctx context.Context, from catalog.NodeID, r PageRequest) (PageReply, error) {
 	if err := l.ours(from, r.Base); err != nil {
 		return PageReply{}, err

@@ -41,7 +41,7 @@ type Book struct {
 	closing sync.Once
 }
 
-// Open opens the log, to be closed. What is wrong with its files is no error: the log says it in its lines.
+// Open opens the log. The caller closes it. If something is wrong with its files, a line of the log says so.
 func Open(cfg Config) *Book {
 	b := &Book{node: cfg.Node, out: cfg.Out, ring: newRing(time.Now().UnixNano())}
 	b.level.usual = cfg.Level

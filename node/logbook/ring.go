@@ -59,7 +59,7 @@ func (r *ring) add(l Line) {
 	r.lines, r.first = r.lines[drop:], r.first+uint64(drop)
 }
 
-// Query says which lines are wanted; what is empty counts for nothing.
+// Query says which lines are wanted; empty fields are ignored.
 type Query struct {
 	Level string    // this one and those above it
 	Text  string    // a part of the line, in capitals or not; attributes stand in it as name=value

@@ -49,8 +49,8 @@ func (x *Indexer) Lack(ctx context.Context, cat Catalog, replica catalog.Replica
 	}
 }
 
-// Lacking returns the shards in which the replica owes a file, or of which a doubtful file is meant to be here. A file
-// that the catalog does not know is nobody's: its shard is answered as if it were not there.
+// Lacking returns the shards in which the replica owes a file, or in which a doubtful file belongs. A file that the
+// catalog does not know is ignored.
 func Lacking(v catalog.View, replica catalog.ReplicaName,
 	doubtful []catalog.FileName) (out [catalog.Shards]bool, err error) {
 	if out, err = v.OwedShards(replica); err != nil {

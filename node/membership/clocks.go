@@ -38,7 +38,7 @@ type Clocks struct {
 	others map[catalog.NodeID]time.Duration // their clocks less the steady clock
 }
 
-// NewClocks returns clocks of which this machine's is the only one known.
+// NewClocks returns clocks that know only this machine's.
 func NewClocks() *Clocks {
 	return &Clocks{wall: time.Now, pauses: newPauses(), base: time.Now(),
 		ask: make(chan struct{}, 1), others: map[catalog.NodeID]time.Duration{}}
@@ -69,7 +69,7 @@ func (c *Clocks) Compared() int {
 	return len(c.others)
 }
 
-// Connected has the clocks compared soon.
+// Connected has Run compare the clocks soon.
 func (c *Clocks) Connected() {
 	select {
 	case c.ask <- struct{}{}:
@@ -88,8 +88,8 @@ func (c *Clocks) keep(members []catalog.NodeID) {
 	}
 }
 
-// Skew returns how far this machine's clock is ahead of the members' median now. Of two that disagree the earlier one
-// counts: time in the catalog cannot be taken back.
+// Skew returns how far this machine's clock is ahead of the members' median now. If only two clocks are known and they
+// disagree, the earlier one counts: time in the catalog cannot be taken back.
 func (c *Clocks) Skew() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,8 +144,8 @@ type Timekeeper struct {
 	Log       *slog.Logger
 }
 
-// Run asks the members for the time, now and then and when one has connected. Of one that does not answer, what its
-// clock showed when the nodes connected counts.
+// Run asks the members for the time, now and then and when one has connected. For a member that does not answer, it
+// uses what that member's clock showed when the nodes connected.
 func (t Timekeeper) Run(ctx context.Context) error {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()

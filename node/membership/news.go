@@ -12,7 +12,7 @@ import (
 // factsEvery is how often this node sends its facts to the others again.
 const factsEvery = 10 * time.Second
 
-// News keeps this node in the gossip of the members, and what it tells there fresh.
+// News keeps this node in the gossip of the members, and keeps the facts fresh that it tells there.
 type News struct {
 	Self    catalog.NodeID
 	Roster  *Roster
@@ -59,7 +59,7 @@ type Changes struct {
 	next chan struct{}
 }
 
-// NewChanges returns changes of which there was none yet.
+// NewChanges returns changes before the first one.
 func NewChanges() *Changes { return &Changes{next: make(chan struct{})} }
 
 // C returns a channel that is closed at the next change.

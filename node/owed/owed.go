@@ -19,7 +19,7 @@ type Clocks interface {
 	Now() time.Time
 }
 
-// News are the names of the files whose entries changed since it was taken last.
+// News returns the names of the files whose entries changed since the last call of Take.
 type News interface{ Take() []string }
 
 // Config is what Duties need of the node.

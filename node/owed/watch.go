@@ -58,7 +58,7 @@ type Catalog struct {
 	Changes func(prefixes ...string) (<-chan struct{}, func())
 }
 
-// Watch signals after changes of the catalog that may mean work here, and when what waited for its turn is due.
+// Watch signals after changes of the catalog that may mean work here, and when a copy that waited for its turn is due.
 func (c Catalog) Watch() (<-chan struct{}, func()) {
 	changed, end := c.Changes(catalog.PrefixFiles, catalog.PrefixUnproved, catalog.PrefixLayout,
 		catalog.PrefixReleases(c.Self), catalog.PrefixLeft(c.Self), catalog.PrefixOwed(c.Replica),

@@ -171,7 +171,7 @@ func (n Nodes) order(ctx context.Context, job catalog.Job, o act.Order) (harvest
 	return reply, orderError(job.ID, err)
 }
 
-// ServeOrder carries out an order of another node for who asks that node, whose actor is by.
+// ServeOrder carries out an order that another node passes on. by is the actor who gave the order to that node.
 func (n Nodes) ServeOrder(ctx context.Context, from catalog.NodeID, by string, r OrderRequest) (harvest.Reply, error) {
 	if by != "" && !r.Order.Reads() {
 		r.Order.By = by
@@ -179,9 +179,9 @@ func (n Nodes) ServeOrder(ctx context.Context, from catalog.NodeID, by string, r
 	return n.Own.Order(ctx, from, r)
 }
 
-// Needs returns the act that an order asks for, in the collection of its job. If the collection is not known, only a
-// caller who may do it everywhere may do it; if the job's settings cannot be read, only one who may let it reach the
-// nodes' own network.
+// Needs returns the act that an order asks for, in the collection of its job. If the collection is not known, the
+// caller needs the right for all collections. If the job's settings cannot be read, the caller needs the right to let a
+// crawl reach the nodes' own network.
 func (n Nodes) Needs(r OrderRequest) (what catalog.Act, where catalog.Where) {
 	where.Collections = []catalog.CollectionName{""}
 	_ = n.Own.cfg.Agreement.View(func(v catalog.View) error {

@@ -34,8 +34,9 @@ type link struct {
 	expires time.Time
 }
 
-// Link returns the secret of a link that begins one session in the name of who, who has proved the access token of that
-// id. It returns a *catalog.Refusal if who is not a person, or if the cluster's level has no sessions.
+// Link returns the secret of a link that begins one session in the name of the caller. token is the id of the access
+// token that the caller has proved. It returns a *catalog.Refusal if who is not a person, or if the cluster's level has
+// no sessions.
 func (s *Sessions) Link(who catalog.Caller, token string) (secret string, expires time.Time, err error) {
 	if err := s.allowed(who, token); err != nil {
 		return "", time.Time{}, err

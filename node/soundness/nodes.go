@@ -20,8 +20,8 @@ func (n Nodes) members() (members []catalog.Member, err error) {
 	return members, err
 }
 
-// Begin has all nodes check their states of one index, which is the latest that all nodes that answer have. A node
-// that does not answer, or has not that index, is told as such.
+// Begin has all nodes check their states as of one index: the one that the most nodes have, and of several such the
+// latest. The reply names the nodes that do not answer or do not have that index.
 func (n Nodes) Begin(ctx context.Context) (api.CatalogCheck, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
@@ -63,7 +63,7 @@ func told(m catalog.Member, is api.NodeCheck, err error) api.NodeCheck {
 	return is
 }
 
-// common returns the latest index that most of the nodes that answered have.
+// common returns the index that the most nodes have, and of several such the latest.
 func common(all []wire.Reply[catalog.Member, []uint64]) (uint64, error) {
 	has := map[uint64]int{}
 	var why error

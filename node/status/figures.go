@@ -12,7 +12,7 @@ import (
 // Behind is how many decided entries a node has not applied yet. It is not known before the node takes part.
 func (c Consensus) Behind() (float64, error) {
 	if c.Term == 0 {
-		return 0, errors.New("this node takes no part yet")
+		return 0, errors.New("this node does not take part in consensus yet")
 	}
 	return max(0, float64(c.Commit)-float64(c.Applied)), nil
 }
