@@ -32,7 +32,8 @@ func beginRebuild(s *agree.State, b *Rebuilding) (any, error) {
 	}
 	if b.Cluster.Level < agree.LevelOfRebuilding || b.Cluster.Level > Level || len(b.Cluster.Name) > 200 ||
 		len(b.Members) == 0 {
-		return nil, agree.Refuse(agree.Invalid, "a catalog is rebuilt at level %d to %d, with a member, and a name of "+
+		return nil, agree.Refuse(agree.Invalid, "a catalog is rebuilt at level %d to %d, with a member, "+
+			"and a name of "+
 			"at most 200 bytes", agree.LevelOfRebuilding, Level)
 	}
 	if err := agree.CheckTimes(b.Cluster.Founded); err != nil {

@@ -43,14 +43,14 @@ func recallFiles(s *state, b *FileRecalls) (any, error) {
 		return nil, err
 	}
 	for i := range b.Files {
-		if err := s.recallFile(&b.Files[i], replicas); err != nil {
+		if err := recallFile(s, &b.Files[i], replicas); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-func (s *state) recallFile(a *FileRecall, replicas []cluster.Replica) error {
+func recallFile(s *state, a *FileRecall, replicas []cluster.Replica) error {
 	if err := a.check(); err != nil {
 		return err
 	}
@@ -81,11 +81,13 @@ func (a *FileRecall) check() error {
 		return agree.Refuse(agree.Invalid, "%v", err)
 	}
 	if a.Size < 0 || a.Size > maxSize || a.SHA256.IsZero() || a.Attempt < 0 {
-		return agree.Refuse(agree.Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size,
+		return agree.Refuse(agree.Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes",
+			a.Name, a.Size,
 			int64(maxSize))
 	}
 	if (a.Hidden == 0) != (a.Until == 0) || a.Removed != 0 && (a.Hidden != 0 || a.Lost != 0) {
-		return agree.Refuse(agree.Invalid, "file %s is removed for good, or until a time, or lost: one of these",
+		return agree.Refuse(agree.Invalid, "file %s is removed for good, or until a time, or lost: one of "+
+			"these",
 			a.Name)
 	}
 	return agree.CheckTimes(a.Added, a.Removed, a.Hidden, a.Until, a.Lost)
@@ -101,7 +103,8 @@ func recallShards(s *state, b *Assignment) (any, error) {
 		return nil, agree.OrNotFound(err, "no member %q", agree.Clip(string(b.Node), 60))
 	}
 	if m.Replica != b.Replica || len(b.Shards) > maxAssign {
-		return nil, agree.Refuse(agree.Conflict, "%s is of replica %s, and gets at most %d shards", m.Name, m.Replica,
+		return nil, agree.Refuse(agree.Conflict, "%s is of replica %s, and gets at most %d shards",
+			m.Name, m.Replica,
 			maxAssign)
 	}
 	for _, shard := range b.Shards {
@@ -109,7 +112,8 @@ func recallShards(s *state, b *Assignment) (any, error) {
 			return nil, agree.Refuse(agree.Invalid, "shard %d: want 0 to %d", shard, cluster.Shards-1)
 		}
 		if p, err := s.Placement(b.Replica, shard); err != nil || p.Holder != "" {
-			return nil, agree.OrConflict(err, "shard %s of replica %s is held by %s", shard, b.Replica, p.Holder)
+			return nil, agree.OrConflict(err, "shard %s of replica %s is held by %s", shard,
+				b.Replica, p.Holder)
 		}
 		if err := s.assignShard(&m, shard); err != nil {
 			return nil, err
@@ -136,11 +140,13 @@ func recallLedger(s *state, b *Ledger) (any, error) {
 		return nil, err
 	}
 	if b.Serial <= last.Serial || b.Time < last.Time || b.Time > s.At || b.Last > end || b.First > b.Last+1 {
-		return nil, agree.Refuse(agree.Conflict, "ledger %d of replica %s, with events %d to %d of the trail, does not "+
+		return nil, agree.Refuse(agree.Conflict, "ledger %d of replica %s, with events %d to %d of the "+
+			"trail, does not "+
 			"follow number %d and event %d", b.Serial, r.Name, b.First, b.Last, last.Serial, end)
 	}
 	if b.Files < 0 || b.Bytes < 0 || b.Missing < 0 || len(b.Signed) > maxSigners || len(b.Unsigned) > maxSigners {
-		return nil, agree.Refuse(agree.Invalid, "ledger %d of replica %s has numbers that no ledger has", b.Serial,
+		return nil, agree.Refuse(agree.Invalid, "ledger %d of replica %s has numbers that no ledger has",
+			b.Serial,
 			r.Name)
 	}
 	if err := agree.CheckTimes(b.Time, b.Recorded); err != nil {

@@ -43,7 +43,8 @@ func recallJob(s *agree.State, b *Job) (any, error) {
 	switch b.State {
 	case JobDone, JobFailed, JobResubmitted, JobFailedRejected:
 	default:
-		return nil, agree.Refuse(agree.Invalid, "job %d is %s: only those that have ended are brought back", b.ID,
+		return nil, agree.Refuse(agree.Invalid, "job %d is %s: only those that have ended are brought "+
+			"back", b.ID,
 			agree.Clip(string(b.State), 40))
 	}
 	if b.ID == 0 || b.ID > lastNumber || b.Parts == nil || len(b.AllSecrets()) > 0 || len(b.Spec) > 0 ||
@@ -100,7 +101,8 @@ func partsThere(s *agree.State, id uint64, meant *Parts) (*Parts, error) {
 		h.count(&p, value)
 	}
 	if h.Count != meant.Count || h.Count == 0 {
-		return nil, agree.Refuse(agree.Conflict, "job %d has %d of %d parts, or the first is not the text of a job", id,
+		return nil, agree.Refuse(agree.Conflict, "job %d has %d of %d parts, or the first is not the text "+
+			"of a job", id,
 			h.Count, meant.Count)
 	}
 	return h, nil
