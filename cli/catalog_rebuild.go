@@ -24,12 +24,12 @@ type catalogRebuildCmd struct {
 }
 
 func (catalogRebuildCmd) Help() string {
-	return "Use this when every node has lost the catalog, and there is no backup (see catalog restore). It works on " +
-		"the stopped node of\n--config and --node, and needs no other. The bytes stay where they are.\n" +
-		"It reads the manifests, ledgers, metadata files of jobs and outboxes in the folders, votes where they differ, " +
-		"names each\ndifference, and says what does not come back. Then it asks, and makes the node the only voter of " +
-		"the cluster, in a new epoch.\nIt writes to raft, catalog and identity in the node's own folder alone. No copy " +
-		"counts until the node that has it has read it."
+	return "Use this when every node has lost the catalog, and there is no backup (see catalog restore). It works\n" +
+		"on the stopped node of --config and --node, and needs no other. The bytes stay where they are.\n" +
+		"It reads the manifests, ledgers, metadata files of jobs and outboxes in the folders, votes where\n" +
+		"they differ, names each difference, and says what does not come back. Then it asks, and makes the node\n" +
+		"the only voter of the cluster, in a new epoch. It writes to raft, catalog and identity in the node's\n" +
+		"own folder alone. No copy counts until the node that has it has read it."
 }
 
 func (catalogRebuildCmd) exits() []string {
@@ -169,6 +169,9 @@ func showFound(to io.Writer, r *rebuild.Report) {
 	fmt.Fprintf(to, "%d jobs and %d events of the audit trail come back; the date of %d files is that of "+
 		"their ledger or of "+
 		"the trail, of the others that of their oldest copy\n", r.Jobs, r.Events, r.Dated)
+	if !r.Until.IsZero() {
+		fmt.Fprintf(to, "What was decided after %s, such as removals, is not known\n", when(r.Until))
+	}
 	if r.Voted > 0 {
 		fmt.Fprintf(to, "%d files were voted on\n", r.Voted)
 	}

@@ -57,6 +57,8 @@ var acts = map[string]act{
 	"Upgrading, and raising the level": {
 		before: (*world).olden, after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 	"When most voters are lost for good": {before: (*world).burnMost, after: (*world).recovered},
+	"When every catalog is lost": {before: (*world).loseCatalogs,
+		after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 }
 
 // TestOperations follows doc/operations.md: it types its commands on machines with networks of their own, compares
@@ -298,6 +300,27 @@ func (w *world) olden() {
 func (w *world) burnMost() {
 	check(w.t, w.machines["south-1"].Kill(w.t.Context()))
 	w.burn("third-1")
+}
+
+// loseCatalogs makes ledgers, stops all nodes, loses all catalogs, and brings the folders of the others to north-1.
+func (w *world) loseCatalogs() {
+	w.do("north-1", `holdfast user invite "Anna Berg" --mail anna@example.org`)
+	for _, replica := range []string{"north", "south"} {
+		must(w.t, time.Minute, "a ledger of "+replica, func() error {
+			return w.try("north-1", "holdfast ledger make --replica "+replica)
+		})
+	}
+	for _, node := range []string{"north-1", "south-1", "third-1"} {
+		w.do(node, "systemctl stop holdfast")
+		m := w.machines[node]
+		for _, folder := range []string{"raft", "catalog"} {
+			check(w.t, os.RemoveAll(m.Path("/var/lib/holdfast/"+folder)))
+		}
+		if node != "north-1" {
+			check(w.t, os.MkdirAll(w.machines["north-1"].Path("/mnt"), 0o755))
+			check(w.t, os.Symlink(m.Path("/var/lib/holdfast"), w.machines["north-1"].Path("/mnt/"+node)))
+		}
+	}
 }
 
 func (w *world) recovered() {

@@ -24,6 +24,7 @@ type lying struct {
 	at     catalog.Time // when they were written
 	outbox bool
 	own    bool // in the folder of the node on which the catalog is made
+	flat   bool // in a folder that has no shards
 }
 
 // origin is what a ledger says of where a file comes from.
@@ -47,6 +48,7 @@ type found struct {
 	absent   bool // no folder has right bytes of it, as far as was looked at
 	dated    bool
 	supposed bool
+	unlisted bool // nothing but its bytes says what it is
 }
 
 // gather collects what is known of the files of a shard.
@@ -91,29 +93,31 @@ func (s *Survey) gather(n catalog.Shard, fates []catalog.FileName) (map[catalog.
 
 // inHome adds what lies in a shard's folder, and what its manifest lists.
 func (s *Survey) inHome(f *folder, h *home, n catalog.Shard, of func(catalog.FileName) *evidence) {
-	names, listed, dir := h.shard(n, func(what string, args ...any) { s.differs(h.folder(n), what, args...) })
+	names, listed, dir := h.shard(n,
+		func(what string, args ...any) { s.differs(h.folder(n), what, args...) },
+		func(what string, args ...any) { s.unread(h.folder(n), what, args...) })
 	facts := &f.facts
 	if s.done {
 		facts = &Folder{}
 	}
+	there := make(map[catalog.FileName]bool, len(names))
 	for _, text := range names {
 		name := catalog.FileName(text)
+		there[name] = true
 		info, err := os.Lstat(filepath.Join(dir, text))
 		if err != nil {
-			s.differs(text, "%v", err)
+			s.unread(text, "%v", err)
 			continue
 		}
 		one := of(name)
 		one.bytes = append(one.bytes, lying{voter: s.voter(f), node: f.node, path: filepath.Join(dir, text),
-			size: info.Size(), at: catalog.At(info.ModTime())})
+			size: info.Size(), at: catalog.At(info.ModTime()), flat: !h.sharded})
 		facts.Files++
 		facts.Bytes += info.Size()
-		if _, there := listed[name]; !there {
+		if _, isListed := listed[name]; !isListed {
 			facts.Unlisted++
 		}
-		if (f.node != "" || f.own != "") && h.sharded && !s.done {
-			s.holds(f.node, n)
-		}
+		s.holds(f, h, n)
 	}
 	for name, held := range listed {
 		if name.Shard() != n {
@@ -124,8 +128,9 @@ func (s *Survey) inHome(f *folder, h *home, n catalog.Shard, of func(catalog.Fil
 			SHA256: held.SHA256,
 			Size:   held.Size})
 		facts.Listed++
-		if !slices.Contains(names, string(name)) {
+		if !there[name] {
 			facts.Missing++
+			s.holds(f, h, n) // only the list may have been brought
 			s.differs(string(name), "its line is in the manifest of %s, and it is not there", dir)
 		}
 	}
@@ -139,13 +144,16 @@ func (h *home) folder(n catalog.Shard) string {
 	return h.dir
 }
 
-// holds counts the files of a shard that lie in a node's folder; that of the node on which the catalog is made has no
-// id yet, if it is new.
-func (s *Survey) holds(node catalog.NodeID, n catalog.Shard) {
-	if s.held[node] == nil {
-		s.held[node] = map[catalog.Shard]int64{}
+// holds counts the files of a shard that lie in a node's folder, or are listed there; the node on which the catalog is
+// made has no id yet, if it is new.
+func (s *Survey) holds(f *folder, h *home, n catalog.Shard) {
+	if s.done || f.node == "" && f.own == "" || h != nil && !h.sharded {
+		return
 	}
-	s.held[node][n]++
+	if s.held[f.node] == nil {
+		s.held[f.node] = map[catalog.Shard]int64{}
+	}
+	s.held[f.node][n]++
 }
 
 // inSums adds what a checksum replica lists.
@@ -156,7 +164,7 @@ func (s *Survey) inSums(f *folder, n catalog.Shard, of func(catalog.FileName) *e
 	path := filepath.Join(f.sums, n.String(), replica.ManifestName)
 	listed, faults, err := replica.ReadManifest(path)
 	if err != nil {
-		s.differs(path, "%v", err)
+		s.unread(path, "%v", err)
 	}
 	if faults > 0 {
 		s.differs(path, "%d lines say nothing", faults)
@@ -171,9 +179,7 @@ func (s *Survey) inSums(f *folder, n catalog.Shard, of func(catalog.FileName) *e
 			Size:   held.Size})
 		if !s.done {
 			f.facts.Listed++
-			if f.node != "" || f.own != "" {
-				s.holds(f.node, n)
-			}
+			s.holds(f, nil, n)
 		}
 	}
 }
@@ -183,7 +189,7 @@ func (s *Survey) inOutbox(w *waiting, of func(catalog.FileName) *evidence) {
 	path := filepath.Join(w.in.outbox, string(w.name))
 	info, err := os.Lstat(path)
 	if err != nil {
-		s.differs(string(w.name), "%v", err)
+		s.unread(string(w.name), "%v", err)
 		return
 	}
 	if !s.done {
@@ -211,6 +217,11 @@ func (s *Survey) decide(ctx context.Context, name catalog.FileName, e *evidence)
 	if len(e.claims) == 0 && len(e.bytes) == 0 { // the trail alone knows of it
 		return f, s.fateAlone(f, fate)
 	}
+	unlisted := len(e.claims) == 0
+	if unlisted && !slices.ContainsFunc(e.bytes, func(one lying) bool { return !one.flat }) {
+		s.differs(string(name), "nothing lists it; it is not taken in, and can be with holdfast file put")
+		return f, nil
+	}
 	v := Decide(e.claims)
 	if !v.Unanimous || v.Size < 0 && !agreeing(e.bytes) {
 		if err := s.readAll(ctx, name, e); err != nil {
@@ -234,7 +245,10 @@ func (s *Survey) decide(ctx context.Context, name catalog.FileName, e *evidence)
 		}
 		return f, nil
 	}
-	f.known, f.SHA256, f.Size = true, v.SHA256, v.Size
+	f.known, f.unlisted, f.SHA256, f.Size = true, unlisted, v.SHA256, v.Size
+	if unlisted {
+		s.differs(string(name), "no manifest or ledger lists it; it is taken as it lies")
+	}
 	s.lookAtBytes(f, e)
 	s.origin(f, e)
 	s.keeper(f, e)
@@ -285,7 +299,7 @@ func (s *Survey) readAll(ctx context.Context, name catalog.FileName, e *evidence
 			s.report.Read++
 		}
 		if m.err != nil {
-			s.differs(string(name), "%s cannot be read: %v", one.path, m.err)
+			s.unread(string(name), "%s cannot be read: %v", one.path, m.err)
 			continue
 		}
 		e.claims = append(e.claims, Claim{Voter: one.voter, Kind: Bytes, Where: one.path, SHA256: m.sum,

@@ -250,7 +250,7 @@ func openHome(dir string) (home, error) {
 	}
 	h.listed, _, err = replica.ReadManifest(filepath.Join(dir, replica.ManifestName))
 	if err != nil {
-		h.listed = nil
+		return home{}, err
 	}
 	return h, nil
 }
@@ -261,7 +261,7 @@ func isFile(e fs.DirEntry, name catalog.FileName) bool {
 }
 
 // shard lists what lies in a shard's folder, and what its manifest lists. What cannot be read is told.
-func (h *home) shard(n catalog.Shard, tell func(string, ...any)) (names []string,
+func (h *home) shard(n catalog.Shard, tell, unread func(string, ...any)) (names []string,
 	listed map[catalog.FileName]replica.Held,
 	dir string) {
 	if !h.sharded {
@@ -279,7 +279,7 @@ func (h *home) shard(n catalog.Shard, tell func(string, ...any)) (names []string
 		return nil, nil, dir
 	}
 	if err != nil {
-		tell("%s cannot be read: %v", dir, err)
+		unread("%s cannot be read: %v", dir, err)
 	}
 	for _, e := range all {
 		if name := catalog.FileName(e.Name()); isFile(e, name) {
@@ -293,7 +293,7 @@ func (h *home) shard(n catalog.Shard, tell func(string, ...any)) (names []string
 	}
 	listed, faults, err := replica.ReadManifest(filepath.Join(dir, replica.ManifestName))
 	if err != nil {
-		tell("%v", err)
+		unread("%v", err)
 	}
 	if faults > 0 {
 		tell("%s: %d lines say nothing", filepath.Join(dir, replica.ManifestName), faults)
@@ -382,7 +382,7 @@ func (s *Survey) shelve(ctx context.Context, f *folder) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			names, _, dir := f.homes[i].shard(n, quiet)
+			names, _, dir := f.homes[i].shard(n, quiet, quiet)
 			for _, name := range names {
 				take(dir, name)
 			}
@@ -393,7 +393,7 @@ func (s *Survey) shelve(ctx context.Context, f *folder) error {
 	}
 	all, err := os.ReadDir(f.outbox)
 	if err != nil {
-		s.differs(f.outbox, "it cannot be read: %v", err)
+		s.unread(f.outbox, "it cannot be read: %v", err)
 		return nil
 	}
 	for _, e := range all {

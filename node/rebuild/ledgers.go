@@ -258,7 +258,7 @@ func (s *Survey) trail(ctx context.Context) error {
 				return ctx.Err()
 			}
 			if err != nil {
-				s.differs(name, "%s cannot be read: %v", path, err)
+				s.unread(name, "%s cannot be read: %v", path, err)
 			}
 		}
 	}

@@ -163,6 +163,9 @@ func (s *Survey) count(f *found) {
 		r.Absent++
 		s.differs(string(f.Name), "no folder has its bytes")
 	}
+	if f.unlisted {
+		r.Unlisted++
+	}
 	if f.dated {
 		r.Dated++
 	}

@@ -169,6 +169,23 @@ func (s *Survey) finish() {
 		s.lacks("the bytes of %d files that ledgers or manifests list: they are in none of the folders",
 			r.Absent)
 	}
+	if r.Unread > 0 {
+		s.lacks("what could not be read: %d folders or files, as named above", r.Unread)
+	}
+	if r.Unlisted > 0 {
+		s.lacks("what %d files have to be: no manifest or ledger lists them, and they are taken as they "+
+			"lie", r.Unlisted)
+	}
+	for _, f := range s.folders {
+		if f.facts.Files+f.facts.Listed+f.facts.Waiting == 0 {
+			s.lacks("what lay in %s: there is nothing in it; is a disk not mounted?", f.dir)
+		}
+	}
+	for _, b := range s.books {
+		if b.Head.Time.After(r.Until) {
+			r.Until = b.Head.Time
+		}
+	}
 	if r.Supposed > 0 {
 		s.lacks("the collection of %d files: nothing says it, and they are in %s now", r.Supposed,
 			s.cfg.Collections[0])

@@ -17,26 +17,38 @@ type Report struct {
 	Ledgers []LedgerUsed `json:"ledgers"`
 	Members []string     `json:"members"` // that stay members: their folders are here
 
-	Files     int64 `json:"files"`     // that come back, without removed and lost ones
-	Bytes     int64 `json:"bytes"`     //
-	Removed   int64 `json:"removed"`   // for good
-	Hidden    int64 `json:"hidden"`    // removed, and can be restored
-	Lost      int64 `json:"lost"`      // declared lost
-	Absent    int64 `json:"absent"`    // of the files that come back, those without bytes in any folder
-	Read      int64 `json:"read"`      // whose bytes were read, because claims differ or say too little
-	Voted     int64 `json:"voted"`     // about which claims differ
-	Undecided int64 `json:"undecided"` // files that do not come back, because nothing decides what they are
-	// whose date a ledger or the trail says; of the others it is that of the oldest copy
-	Dated       int64 `json:"dated"`
-	Supposed    int64 `json:"supposed"`    // whose collection nothing says
+	Counts
+
 	Jobs        int64 `json:"jobs"`        //
 	Unended     int64 `json:"unended"`     // jobs of which nothing says how they ended
 	UnknownJobs int64 `json:"unknownJobs"` // numbers of jobs in names of files that no metadata file documents
 	Events      int64 `json:"events"`      // of the audit trail
 
+	// Until is the time of the newest ledger: what was decided later, such as a removal, is not known.
+	Until time.Time `json:"until,omitzero"`
+
 	Differences []Difference `json:"differences"` // the first of them
 	Differing   int64        `json:"differing"`   // all
 	Lacking     []string     `json:"lacking"`     // what does not come back
+}
+
+// Counts are numbers of files.
+type Counts struct {
+	Files   int64 `json:"files"`   // that come back, without removed and lost ones
+	Bytes   int64 `json:"bytes"`   //
+	Removed int64 `json:"removed"` // for good
+	Hidden  int64 `json:"hidden"`  // removed, and can be restored
+	Lost    int64 `json:"lost"`    // declared lost
+	Absent  int64 `json:"absent"`  // of the files that come back, those without bytes in any folder
+	Read    int64 `json:"read"`    // whose bytes were read, because claims differ or say too little
+	Voted   int64 `json:"voted"`   // about which claims differ
+	Unread  int64 `json:"unread"`  // folders and files that could not be read
+	// of the files that come back, those of which nothing but their bytes is known
+	Unlisted  int64 `json:"unlisted"`
+	Undecided int64 `json:"undecided"` // files that do not come back, because nothing decides what they are
+	// whose date a ledger or the trail says; of the others it is that of the oldest copy
+	Dated    int64 `json:"dated"`
+	Supposed int64 `json:"supposed"` // whose collection nothing says
 }
 
 // Folder is what was found in one folder.
@@ -70,7 +82,9 @@ type Difference struct {
 
 // Whole reports whether all that is known of comes back.
 func (r *Report) Whole() bool {
-	return r.Undecided == 0 && r.Absent == 0 && r.Supposed == 0 && r.UnknownJobs == 0 && len(r.Lacking) == 0
+	return r.Undecided == 0 && r.Absent == 0 && r.Supposed == 0 && r.UnknownJobs == 0 && r.Unread == 0 &&
+		r.Unlisted == 0 &&
+		len(r.Lacking) == 0
 }
 
 func (s *Survey) differs(name, format string, args ...any) {
@@ -81,6 +95,14 @@ func (s *Survey) differs(name, format string, args ...any) {
 	if len(s.report.Differences) < mostNamed {
 		s.report.Differences = append(s.report.Differences, Difference{name, fmt.Sprintf(format, args...)})
 	}
+}
+
+// unread tells what could not be read. What lies there may be all that there is.
+func (s *Survey) unread(name, format string, args ...any) {
+	if !s.done {
+		s.report.Unread++
+	}
+	s.differs(name, format, args...)
 }
 
 func (s *Survey) lacks(format string, args ...any) {
