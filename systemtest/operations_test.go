@@ -32,6 +32,7 @@ var acts = map[string]act{
 	"Before each act":                    {},
 	"Adding a node to a running cluster": {after: func(w *world) { w.holds("south-1", "south-2") }},
 	"Adding a replica":                   {after: func(w *world) { w.holds("west-1") }},
+	"Filling a replica from shipped disks": {}, // it has nothing to type: cli/testdata/nodes/adopt.txtar follows it
 	"Draining a node, and letting it leave": {
 		after: func(w *world) { w.holds("south-2"); w.empty("south-1"); w.ended("south-1", 77) }},
 	"What a removed node knew": {}, // it has nothing to type
