@@ -42,6 +42,7 @@ type folder struct {
 	cluster catalog.Cluster // ID "": nothing says it
 	node    catalog.NodeID
 	own     catalog.ReplicaName // see Dir
+	members []catalog.Member    // that it names
 	homes   []home
 	outbox  string // "": none
 	sums    string
@@ -100,6 +101,7 @@ func (s *Survey) open(ctx context.Context) error {
 	if err := s.whichCluster(); err != nil {
 		return err
 	}
+	s.nameMembers()
 	s.whoseDisks()
 	for _, f := range s.folders {
 		f.facts.Dir, f.facts.Replica = f.dir, string(s.replicaOf(f))
@@ -108,11 +110,11 @@ func (s *Survey) open(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.strangers()
+	return strangers(s)
 }
 
 // strangers refuses a folder that does not say of which cluster it is, and in which lie ledgers of others alone.
-func (s *Survey) strangers() error {
+func strangers(s *Survey) error {
 	for _, f := range s.folders {
 		if !f.facts.Unsaid {
 			continue
@@ -162,11 +164,7 @@ func (s *Survey) openFolder(d Dir) (*folder, error) {
 		if owner.Fault != "" {
 			s.differs(d.Path, "whose folder it is: %s", owner.Fault)
 		}
-		for _, m := range owner.Members {
-			if was, known := s.members[m.ID]; !known || m.Joined > was.Joined {
-				s.members[m.ID] = m
-			}
-		}
+		f.members = owner.Members
 	}
 	isDir := func(name string) bool {
 		info, err := os.Stat(filepath.Join(d.Path, name))
@@ -339,6 +337,38 @@ func (s *Survey) whichCluster() error {
 		}
 	}
 	return nil
+}
+
+// nameMembers takes over who the members were: those whom the node's own folder names, and those whom most of the
+// folders of the cluster name that name any. One folder alone cannot say whose signatures count.
+func (s *Survey) nameMembers() {
+	named, lists := map[catalog.NodeID]int{}, 0
+	own := map[catalog.NodeID]bool{}
+	latest := map[catalog.NodeID]catalog.Member{}
+	for _, f := range s.folders {
+		if f.cluster.ID != s.cluster.ID || len(f.members) == 0 {
+			continue
+		}
+		lists++
+		for _, m := range f.members {
+			if catalog.Fingerprint(m.Key) != m.ID {
+				s.differs(f.dir, "it names a member whose key does not fit its id, %s", m.Name)
+				continue
+			}
+			named[m.ID]++
+			own[m.ID] = own[m.ID] || f.own != ""
+			if was, known := latest[m.ID]; !known || m.Joined > was.Joined {
+				latest[m.ID] = m
+			}
+		}
+	}
+	for id, m := range latest {
+		if own[id] || 2*named[id] > lists {
+			s.members[id] = m
+		} else {
+			s.differs(m.Name, "only %d of %d folders name it as a member: it counts as none", named[id], lists)
+		}
+	}
 }
 
 // whoseDisks finds out which nodes the folders for files belong to, by their marks, and which are not here.

@@ -207,6 +207,11 @@ func (s *Survey) openBook(ctx context.Context, name string, text []byte) (*book,
 	if b.signed, faults = b.signatures.Judge(b.Head, b.Texts, s.trusted(), 0); len(faults) > 0 {
 		return nil, faults[0]
 	}
+	for _, sheet := range b.Head.Sheets {
+		if m, known := s.members[catalog.NodeID(sheet.Holder)]; known && string(m.Replica) != b.Head.Replica {
+			return nil, fmt.Errorf("its holder %s is of replica %s", m.Name, m.Replica)
+		}
+	}
 	if err := b.rewind(ctx, s.shelf); err != nil {
 		return nil, err
 	}

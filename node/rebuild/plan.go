@@ -208,6 +208,7 @@ func (p *plan) files(ctx context.Context) error {
 			came, bytes = came+1, bytes+f.Size
 		}
 		one := f.FileRecall
+		one.Added = min(one.Added, p.now) // bytes may have been written by a clock that was ahead
 		if f.Removed == 0 && f.Lost == 0 && p.isHead(f) {
 			p.heads[string(f.Name)] = true
 		}
