@@ -50,6 +50,9 @@ func (a *Adopted) note(format string, args ...any) {
 // ErrNoBytes reports a node that holds no bytes.
 var ErrNoBytes = errors.New("its replica holds checksums, and no bytes")
 
+// ErrNoShards reports a node to which no shards have been given.
+var ErrNoShards = errors.New("this node has no shards yet: start it, until holdfast node show says that it has some")
+
 // AdoptFolders takes the files of the folders that the stopped node is to hold, and has not, into its disks. Every byte
 // is read and compared with the catalog first, as the node has it: what is wrong is named, and not taken. No copy
 // counts until the started node has read it again and reported it. It can be stopped, and goes on with the next call.
@@ -65,6 +68,12 @@ func AdoptFolders(ctx context.Context, cfg config.Config, of Adoption, log *slog
 		return out, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
+	if err := errors.Join(folder.CheckRestoring(), folder.CheckAgreed()); err != nil {
+		return out, err
+	}
+	if membership.MayRestore(folder) == nil { // it has no catalog: it has never run
+		return out, ErrNoShards
+	}
 	_, err = folder.State.Agreed(catalog.NodeID(id.ID()), func(v catalog.View) error {
 		a := &adopting{Adoption: of, cfg: cfg, self: catalog.NodeID(id.ID()), view: v, out: &out}
 		return a.run(ctx, log)
@@ -82,6 +91,7 @@ type adopting struct {
 	of    catalog.ReplicaName
 	lone  bool // the only node of its replica
 	store *replica.Store
+	seen  []int // files and lines, by folder
 }
 
 func (a *adopting) run(ctx context.Context, log *slog.Logger) error {
@@ -100,6 +110,7 @@ func (a *adopting) run(ctx context.Context, log *slog.Logger) error {
 		}
 		folders = append(folders, s)
 	}
+	a.seen = make([]int, len(folders))
 	in := func(name string) string { return filepath.Join(a.cfg.Data, name) }
 	reserve := int64(a.cfg.Limits.Reserve)
 	if reserve == 0 {
@@ -115,11 +126,21 @@ func (a *adopting) run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	mine := func(p catalog.Placement) bool {
+		return p.Holder == a.self || p.Next == a.self || p.Holder == "" && a.lone
+	}
+	if !slices.ContainsFunc(layout, mine) {
+		return ErrNoShards
+	}
 	for n := range catalog.Shard(catalog.Shards) {
-		p := layout[n]
-		ours := p.Holder == a.self || p.Next == a.self || p.Holder == "" && a.lone
+		ours := mine(layout[n])
 		if err := a.shard(ctx, n, ours, folders); err != nil {
 			return err
+		}
+	}
+	for i, from := range folders {
+		if a.seen[i] == 0 {
+			a.out.note("%s: there is nothing in it; is the disk not mounted?", from.Dir)
 		}
 	}
 	return nil
@@ -152,8 +173,9 @@ func (a *adopting) shard(ctx context.Context, n catalog.Shard, ours bool, folder
 	if err != nil {
 		return err
 	}
-	for _, from := range folders {
+	for i, from := range folders {
 		paths, missing := from.Shard(n, a.out.note)
+		a.seen[i] += len(paths) + len(missing)
 		for _, name := range missing {
 			a.out.Missing++
 			a.out.note("%s: %s is in the manifest, and not there: the folder was not copied whole", from.Dir, name)

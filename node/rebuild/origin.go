@@ -78,6 +78,9 @@ func (s *Survey) jobOf(f *found, e *evidence) {
 	id := jobOfName(string(f.Name))
 	if s.documented[id] == nil {
 		for _, one := range e.bytes {
+			if !strings.Contains(string(f.Name), "arc") { // neither WARC nor ARC
+				break
+			}
 			if inFile := jobInFile(one.path); inFile != 0 {
 				id = inFile
 				break

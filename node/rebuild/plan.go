@@ -35,7 +35,13 @@ func (s *Survey) Kept(id catalog.NodeID) bool {
 func (s *Survey) Commands(ctx context.Context, self catalog.Member, now catalog.Time) iter.Seq2[catalog.Command,
 	error] {
 	return func(yield func(catalog.Command, error) bool) {
-		p := &plan{Survey: s, self: self, now: s.clock(now), yield: yield, heads: map[string]bool{}}
+		p := &plan{Survey: s, self: self, now: s.clock(now), yield: yield, heads: map[string]bool{},
+			kept: map[catalog.NodeID]catalog.ReplicaName{self.ID: self.Replica}}
+		for _, m := range s.keep(self.Name) {
+			if m.ID != self.ID {
+				p.kept[m.ID] = m.Replica
+			}
+		}
 		for _, step := range []func(context.Context) error{p.begin, p.layout, p.trail, p.jobs, p.files,
 			p.ledgers, p.end} {
 			err := step(ctx)
@@ -69,7 +75,8 @@ type plan struct {
 	self  catalog.Member
 	now   catalog.Time
 	yield func(catalog.Command, error) bool
-	heads map[string]bool // heads of ledgers that have come back as files, as they were used
+	kept  map[catalog.NodeID]catalog.ReplicaName // the members
+	heads map[string]bool                        // heads of ledgers that have come back as files, as they were used
 }
 
 // do names one command.
@@ -119,22 +126,16 @@ func (p *plan) begin(context.Context) error {
 
 // layout gives each shard to the node in whose folder most of its files lie.
 func (p *plan) layout(context.Context) error {
-	members := map[catalog.NodeID]catalog.ReplicaName{p.self.ID: p.self.Replica}
-	for _, m := range p.keep(p.self.Name) {
-		if m.ID != p.self.ID {
-			members[m.ID] = m.Replica
-		}
-	}
 	holders := map[catalog.NodeID][]catalog.Shard{}
 	for _, r := range p.cfg.Replicas {
 		for n := range catalog.Shard(catalog.Shards) {
 			best, most := catalog.NodeID(""), int64(0)
-			for _, id := range slices.Sorted(maps.Keys(members)) {
+			for _, id := range slices.Sorted(maps.Keys(p.kept)) {
 				has := p.held[id][n]
 				if id == p.self.ID {
 					has += p.held[""][n]
 				}
-				if members[id] == r.Name && has > most {
+				if p.kept[id] == r.Name && has > most {
 					best, most = id, has
 				}
 			}
@@ -145,7 +146,7 @@ func (p *plan) layout(context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(holders)) {
 		for some := range slices.Chunk(holders[id], shardsAtOnce) {
-			err := p.do(files.RecallShards, catalog.Assignment{Replica: members[id], Shards: some,
+			err := p.do(files.RecallShards, catalog.Assignment{Replica: p.kept[id], Shards: some,
 				Node: id})
 			if err != nil {
 				return err
@@ -241,10 +242,7 @@ func (p *plan) isHead(f *found) bool {
 	})
 }
 
-func (p *plan) isMember(id catalog.NodeID) bool {
-	return id == p.self.ID || slices.ContainsFunc(p.keep(p.self.Name),
-		func(m catalog.Member) bool { return m.ID == id })
-}
+func (p *plan) isMember(id catalog.NodeID) bool { return p.kept[id] != "" }
 
 // ledgers records the ledgers that were used, so that the next ones follow them. Without the trail they begin again.
 func (p *plan) ledgers(context.Context) error {
