@@ -63,7 +63,7 @@ func (c catalogRebuildCmd) Run(a *app) error {
 	defer progress.wait()
 	shown := progress.count("shards", int64(ledger.Shards))
 	of.Told = func(shard int, _, _ int64) { shown.set(int64(shard), ledger.Shards) }
-	found, err := node.SurveyFolders(a.ctx, cfg, of, a.log)
+	found, err := node.SurveyFolders(a.ctx, cfg, of)
 	shown.end(err == nil)
 	if err != nil {
 		return c.refused(a, err)

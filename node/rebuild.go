@@ -31,9 +31,9 @@ type Rebuilding struct {
 
 // SurveyFolders looks through folders for all from which the catalog can be made again. It changes nothing, and the
 // node must be stopped.
-func SurveyFolders(ctx context.Context, cfg config.Config, of Rebuilding, log *slog.Logger) (*rebuild.Survey, error) {
+func SurveyFolders(ctx context.Context, cfg config.Config, of Rebuilding) (*rebuild.Survey, error) {
 	r := rebuild.Config{Cluster: of.Cluster, Name: cfg.File.Cluster, Others: of.Also, Signers: of.Signers,
-		Told: of.Told, DomainOf: api.DomainOfSeed, Whose: whose, Log: log}
+		Told: of.Told, DomainOf: api.DomainOfSeed, Whose: whose}
 	if _, err := os.Stat(cfg.Data); err == nil {
 		own := rebuild.Dir{Path: cfg.Data, Own: catalog.ReplicaName(cfg.Replica.Name)}
 		if len(cfg.Files) > 0 && !slices.Equal(cfg.Files, []string{filepath.Join(cfg.Data, "files")}) {

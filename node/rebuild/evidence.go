@@ -291,7 +291,7 @@ func (s *Survey) readAll(ctx context.Context, name catalog.FileName, e *evidence
 		one := &e.bytes[i]
 		m, known := s.read[one.path]
 		if !known {
-			m.size, m.sum, m.err = digest(ctx, one.path, func(n int64) { s.told2.bytes += n })
+			m.size, m.sum, m.err = digest(ctx, one.path, func(n int64) { s.passed.bytes += n })
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +40,7 @@ func member(name string) catalog.Member {
 // newWorld makes the data folders of nodes of one cluster.
 func newWorld(t *testing.T, nodes ...string) *world {
 	w := &world{t: t, root: t.TempDir(), owners: map[string]Owner{}}
-	w.cfg = Config{Name: "test", Log: slog.New(slog.DiscardHandler),
+	w.cfg = Config{Name: "test",
 		Collections: []catalog.CollectionName{"art", "web"},
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "Northtown"},
 			{Name: "south", Kind: catalog.Bitarchive, Place: "Southport"},

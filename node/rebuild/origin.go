@@ -135,7 +135,7 @@ func homeOfLedger(s *Survey, name catalog.FileName) catalog.CollectionName {
 
 // count adds a file to the report.
 func (s *Survey) count(f *found) {
-	s.told2.files++
+	s.passed.files++
 	made := cmp.Or(f.Job, jobOfName(string(f.Name)))
 	s.lastJob = max(s.lastJob, made)
 	if !f.known {

@@ -7,7 +7,6 @@ package rebuild
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 
@@ -29,7 +28,6 @@ type Config struct {
 	Whose    func(dir string) (Owner, bool, error) // whose folder it is; false: that of no node
 	DomainOf func(seed string) string
 	Told     func(shard int, files, bytes int64) // how far it is; may be nil
-	Log      *slog.Logger
 }
 
 // Survey is what was found in the folders.
@@ -53,7 +51,7 @@ type Survey struct {
 	unknown    map[uint64]bool // jobs by names of files alone
 	report     Report
 	done       bool // the report is made
-	told2      progress
+	passed     progress
 }
 
 // progress counts what was gone through.
@@ -86,9 +84,6 @@ func Look(ctx context.Context, cfg Config) (*Survey, error) {
 
 // Report returns what was found.
 func (s *Survey) Report() Report { return s.report }
-
-// Cluster returns the cluster as the folders know it, of the last epoch that is known.
-func (s *Survey) Cluster() catalog.Cluster { return s.cluster }
 
 // survey goes through all shards once, for the report.
 func (s *Survey) survey(ctx context.Context) error {
@@ -125,7 +120,7 @@ func (s *Survey) each(ctx context.Context, take func(*found) error) (err error) 
 			}
 		}
 		if s.cfg.Told != nil {
-			s.cfg.Told(int(n)+1, s.told2.files, s.told2.bytes)
+			s.cfg.Told(int(n)+1, s.passed.files, s.passed.bytes)
 		}
 	}
 	for _, b := range s.books {
