@@ -84,7 +84,7 @@ var plan = map[string][]string{
 	"node/metrics":    {},
 	"node/notices":    {"alert", "catalog", "duty", "internal/seal", "internal/words", "notice"},
 	"node/openid":     {},
-	"node/rebuild":    {"catalog", "harvest", "ledger", "replica", "warc"},
+	"node/rebuild":    {"catalog", "harvest", "internal/disk", "ledger", "replica", "warc"},
 	"node/runner":     {"alert", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
 	"node/session":    {"api", "catalog"},

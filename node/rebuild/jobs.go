@@ -88,21 +88,14 @@ func (s *Survey) jobs(ctx context.Context) error {
 		var d *documented
 		for _, n := range slices.Backward(attempts) {
 			name := fmt.Sprintf("%d-metadata-%d.warc.gz", id, n)
-			var failed error
-			for _, at := range s.shelf.paths[name] {
-				var err error
-				if d, err = readJob(ctx, at, id, n, s.cfg.DomainOf); err == nil {
-					break
-				}
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				failed = errors.Join(failed, fmt.Errorf("%s: %w", at, err))
+			var err error
+			if d, err = jobIn(ctx, s, name, id, n); ctx.Err() != nil {
+				return ctx.Err()
 			}
 			if d != nil {
 				break
 			}
-			s.differs(name, "no job can be read from it: %v", failed)
+			s.differs(name, "no job can be read from it: %v", err)
 		}
 		if d == nil {
 			continue
@@ -115,6 +108,41 @@ func (s *Survey) jobs(ctx context.Context) error {
 		s.documented[id] = d
 	}
 	return nil
+}
+
+// jobIn reads a metadata file wherever it lies. Where its copies tell the job differently, most of them count, and of
+// as many that whose bytes are those of the manifest beside it.
+func jobIn(ctx context.Context, s *Survey, name string, id uint64, attempt int) (*documented, error) {
+	var failed error
+	told, at := map[string]*documented{}, map[string][]string{}
+	for _, path := range s.shelf.paths[name] {
+		d, err := readJob(ctx, path, id, attempt, s.cfg.DomainOf)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", path, err))
+			continue
+		}
+		text, err := json.Marshal([]any{d.job, d.parts})
+		if err != nil {
+			return nil, err
+		}
+		told[string(text)], at[string(text)] = d, append(at[string(text)], path)
+	}
+	if len(told) == 0 {
+		return nil, failed
+	}
+	left := most(slices.Sorted(maps.Keys(told)), func(text string) int { return len(at[text]) })
+	if len(told) > 1 {
+		left = most(left, func(text string) (sound int) {
+			for _, path := range at[text] {
+				if _, sum, err := digest(ctx, path, nil); err == nil && listedSo(path, sum) {
+					sound++
+				}
+			}
+			return sound
+		})
+		s.differs(name, "its copies tell the job differently; that in %s is taken", at[left[0]][0])
+	}
+	return told[left[0]], nil
 }
 
 // odd says what the catalog would refuse of a job; nothing if it would not.
@@ -202,7 +230,10 @@ func readJob(ctx context.Context, file string, id uint64, attempt int,
 		d.end(end)
 	}
 	d.settle(made)
-	return d, d.divide(spec, domainOf)
+	if err := d.divide(spec, domainOf); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // outcome is what a metadata file says of how an attempt ended.

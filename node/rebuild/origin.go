@@ -142,10 +142,10 @@ func (s *Survey) count(f *found) {
 		return
 	}
 	s.homes[f.Collection] = true
-	switch d := s.documented[f.Job]; {
-	case f.Job != 0 && d == nil:
-		s.unknown[f.Job] = true
-	case d != nil && f.Attempt == d.job.Attempt:
+	switch d := s.documented[made]; {
+	case made != 0 && d == nil:
+		s.unknown[made] = true
+	case d != nil && f.Job == made && f.Attempt == d.job.Attempt:
 		d.files++
 	}
 	r := &s.report
