@@ -112,7 +112,7 @@ func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 	parted := level >= agreed.LevelOfParts
 	var domains []string
 	if parted {
-		domains = agreed.DomainsOf(spec.Seeds, domainToList)
+		domains = agreed.DomainsOf(spec.Seeds, DomainOfSeed)
 		asked.Seeds, asked.Channel = len(spec.Seeds), cmp.Or(asked.Channel, agreed.Focused)
 	}
 	if !parted && len(asked.Spec) > catalog.MaxBytes-oneCommand/2 {
@@ -125,7 +125,7 @@ func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 		err = s.propose(ctx, catalog.CreateJob, asked, &made)
 		return made, err
 	}
-	parts, err := agreed.DivideFor(spec, domainToList)
+	parts, err := agreed.DivideFor(spec, DomainOfSeed)
 	if err != nil {
 		return made, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}

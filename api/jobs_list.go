@@ -58,8 +58,8 @@ func domainToFind(text string) (string, error) {
 	return name, err
 }
 
-// domainToList is the domain of a seed of a job made by hand, "" if it has none.
-func domainToList(seed string) string {
+// DomainOfSeed is the domain of a seed of a job made by hand, "" if it has none.
+func DomainOfSeed(seed string) string {
 	normal, err := cdx.Normalize(strings.TrimSpace(seed))
 	if err != nil {
 		return ""

@@ -9,6 +9,8 @@ const (
 	RemoveReplica    Kind = "replica.remove"    // ReplicaRemoval
 	RemoveCollection Kind = "collection.remove" // CollectionRemoval
 	RemoveMember     Kind = "member.remove"     // MemberRemoval
+	BeginRebuild     Kind = "rebuild.begin"     // Rebuilding: only on an empty state
+	EndRebuild       Kind = "rebuild.end"       // Rebuilt
 )
 
 // Level is the highest level this program supports.

@@ -28,6 +28,8 @@ var table = agree.NewTable(agree.Subjects{
 
 var spanning = []agree.Rule{
 	{Kind: Found, Level: 1, Do: agree.With(found), Founds: true},
+	{Kind: BeginRebuild, Level: agree.LevelOfRebuilding, Do: agree.With(beginRebuild), Founds: true},
+	{Kind: EndRebuild, Level: agree.LevelOfRebuilding, Do: agree.With(endRebuild)},
 	{Kind: RaiseLevel, Level: 1, Do: agree.With(raiseLevel)},
 	{Kind: RaiseEpoch, Level: 1, Do: agree.With(raiseEpoch)},
 	{Kind: RemoveCollection, Level: 2, Do: agree.With(removeCollection)},

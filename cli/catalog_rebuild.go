@@ -2,8 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,36 +9,40 @@ import (
 	"path/filepath"
 	"strings"
 
-	"holdfast/api/wire"
-	"holdfast/catalog"
-	"holdfast/client"
+	"holdfast/ledger"
+	"holdfast/node"
+	"holdfast/node/rebuild"
 )
 
-// manifest is the file in each shard's folder that sha256sum checks.
-const manifest = "manifest-sha256.txt"
-
 type catalogRebuildCmd struct {
-	Collection string `help:"The collection that the files belong to. Default: the cluster's first."`
+	From    []string `placeholder:"DIR" sep:"none" help:"A folder to look into, beside the node's own: the data folder of another node, one of its disks, or a folder with files. Repeat it for each."`
+	Cluster string   `placeholder:"ID" help:"The id of the cluster, where none of the folders says it."`
+	Also    []string `placeholder:"ID" sep:"none" help:"Take in folders of this cluster, too, which is another one."`
+	Signers string   `placeholder:"FILE" help:"Nodes whose signatures of ledgers count, as ledger signers prints them, beside the members that the folders name."`
+	DryRun  bool     `help:"Look, and say what would come back. Nothing is changed."`
+	Yes     bool     `help:"Do not ask."`
 }
 
 func (catalogRebuildCmd) Help() string {
-	return "Use this when every node has lost the catalog: found the cluster again with init, start this node, and " +
-		"run this command.\nEach file in the node's folders is added to the catalog again if its bytes match its " +
-		"manifest. Repeat this on the other\nnodes: a file that several of them have is added once.\n" +
-		"Which files had been removed is lost with the catalog: a removed file whose bytes are still on a node is\n" +
-		"added, too, and given to everybody again. Remove such files again. If there is a backup, restore it\n" +
-		"instead (catalog restore)."
+	return "Use this when every node has lost the catalog, and there is no backup (see catalog restore). It works\n" +
+		"on the stopped node of --config and --node, and needs no other. The bytes stay where they are.\n" +
+		"It reads the manifests, ledgers, metadata files of jobs and outboxes in the folders, votes where\n" +
+		"they differ, names each difference, and says what does not come back. Then it asks, and makes the node\n" +
+		"the only voter of the cluster, in a new epoch. It writes to raft, catalog and identity in the node's\n" +
+		"own folder alone. No copy counts until the node that has it has read it."
 }
 
 func (catalogRebuildCmd) exits() []string {
-	return []string{"0   all files are in the catalog", "1   some are not; the answer names them"}
+	return []string{"0   rebuilt, or --dry-run: all that is known comes back",
+		"1   rebuilt, or --dry-run: something does not come back, and is named; or the answer was no",
+		"2   refused: a folder cannot be read, or is of another cluster; or the node has a catalog"}
 }
 
 // rebuilt is what catalog rebuild answers.
 type rebuilt struct {
-	Entered  int      `json:"entered"`
-	Bytes    int64    `json:"bytes"`
-	Problems []string `json:"problems"`
+	rebuild.Report
+	Rebuilt bool   `json:"rebuilt"`
+	Epoch   uint64 `json:"newEpoch,omitempty"`
 }
 
 func (c catalogRebuildCmd) Run(a *app) error {
@@ -48,117 +50,135 @@ func (c catalogRebuildCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	roots := cfg.Files
-	if len(roots) == 0 {
-		roots = []string{filepath.Join(cfg.Data, "files")}
+	if !c.DryRun {
+		if err := node.MayRebuild(cfg); err != nil {
+			return exitError{exitUnreadable, err}
+		}
 	}
-	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		out := rebuilt{Problems: []string{}}
-		for _, root := range roots {
-			if err := out.root(ctx, archive, root, c.Collection); err != nil {
-				return err
-			}
-		}
-		if err := a.answer(out, func() error {
-			for _, p := range out.Problems {
-				fmt.Fprintln(a.stdout, p)
-			}
-			_, err := fmt.Fprintf(a.stdout, "%d files, %s, are in the catalog; %d problems\n", out.Entered,
-				size(out.Bytes), len(out.Problems))
-			return err
-		}); err != nil {
-			return err
-		}
-		if len(out.Problems) > 0 {
-			return errNo
-		}
-		return nil
-	})
-}
-
-// root enters the files of one disk, shard by shard.
-func (r *rebuilt) root(ctx context.Context, archive *client.Client, root, collection string) error {
-	shards, err := os.ReadDir(root)
+	of := node.Rebuilding{From: c.From, Cluster: c.Cluster, Also: c.Also}
+	if of.Signers, err = c.signers(); err != nil {
+		return exitError{exitUnreadable, err}
+	}
+	progress := a.bars()
+	defer progress.wait()
+	shown := progress.count("shards", int64(ledger.Shards))
+	of.Told = func(shard int, _, _ int64) { shown.set(int64(shard), ledger.Shards) }
+	found, err := node.SurveyFolders(a.ctx, cfg, of)
+	shown.end(err == nil)
 	if err != nil {
+		return c.refused(a, err)
+	}
+	out := rebuilt{Report: found.Report()}
+	if !a.JSON {
+		showFound(a.stdout, &out.Report)
+	}
+	if c.DryRun {
+		return c.answer(a, &out)
+	}
+	if err := c.agree(a); err != nil {
 		return err
 	}
-	for _, shard := range shards {
-		if _, err := catalog.ParseShard(shard.Name()); err != nil || !shard.IsDir() {
-			continue
-		}
-		dir := filepath.Join(root, shard.Name())
-		sums, err := readManifest(filepath.Join(dir, manifest))
-		if err != nil {
-			return err
-		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			name := catalog.FileName(e.Name())
-			if e.Name() == manifest || !e.Type().IsRegular() || name.Check() != nil ||
-				name.Shard().String() != shard.Name() {
-				continue
-			}
-			path := filepath.Join(dir, e.Name())
-			err := r.enter(ctx, archive, path, sums[e.Name()], collection)
-			if errors.Is(err, wire.ErrUnavailable) || errors.Is(err, wire.ErrNoQuorum) || ctx.Err() != nil {
-				return err
-			}
-			if err != nil {
-				r.Problems = append(r.Problems, fmt.Sprintf("%s: %v", path, err))
-			}
-		}
+	cluster, err := node.RebuildCatalog(a.ctx, cfg, found, a.log)
+	if err != nil {
+		return c.refused(a, err)
+	}
+	out.Rebuilt, out.Epoch = true, cluster.Epoch
+	if !a.JSON {
+		fmt.Fprintf(a.stdout, "%s is the only voter of cluster %s (%s), in epoch %d. Start it, and let "+
+			"the other nodes "+
+			"join again.\n", cfg.Name, cluster.Name, short2(cluster.ID), cluster.Epoch)
+		fmt.Fprintln(a.stdout, "No copy counts until it was read. People, tokens and grants are gone: "+
+			"holdfast user invite")
+	}
+	return c.answer(a, &out)
+}
+
+func (c catalogRebuildCmd) signers() ([]ledger.Trusted, error) {
+	if c.Signers == "" {
+		return nil, nil
+	}
+	in, err := os.Open(c.Signers)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return ledger.ParseTrusted(filepath.Base(c.Signers), in)
+}
+
+func (c catalogRebuildCmd) refused(a *app, err error) error {
+	if a.ctx.Err() != nil {
+		return errors.Join(a.ctx.Err(), err)
+	}
+	return exitError{exitUnreadable, err}
+}
+
+// agree asks, unless that was answered beforehand.
+func (c catalogRebuildCmd) agree(a *app) error {
+	if c.Yes {
+		return nil
+	}
+	if !a.atTerminal() {
+		return usage("nothing was changed; to make this catalog, say --yes")
+	}
+	fmt.Fprint(a.stderr, "Type yes to make this catalog: ")
+	line, err := bufio.NewReader(a.stdin).ReadString('\n')
+	if err != nil || strings.TrimSpace(line) != "yes" {
+		return exitError{exitFailed, errors.New("nothing was done")}
 	}
 	return nil
 }
 
-// enter puts one file into the catalog if its bytes are those of the manifest.
-func (r *rebuilt) enter(ctx context.Context, archive *client.Client, path, want, collection string) error {
-	if want == "" {
-		return errors.New("not in the manifest")
-	}
-	f, err := os.Open(path)
-	if err != nil {
+// answer prints the answer as JSON, and says by its error whether all comes back.
+func (c catalogRebuildCmd) answer(a *app, out *rebuilt) error {
+	if err := a.answer(out, func() error { return nil }); err != nil {
 		return err
 	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, &interruptible{ctx, f})
-	if err != nil {
-		return err
+	if !out.Whole() {
+		return errNo
 	}
-	if got := fmt.Sprintf("%x", h.Sum(nil)); got != want {
-		return fmt.Errorf("%w: SHA-256 %s, the manifest has %s", wire.ErrDigest, got, want)
-	}
-	_, err = archive.Files().Put(ctx,
-		client.Upload{Name: filepath.Base(path), Collection: collection, Size: n, SHA256: want,
-			Open: func() (io.ReadCloser, error) { return os.Open(path) }})
-	if err == nil {
-		r.Entered++
-		r.Bytes += n
-	}
-	return err
+	return nil
 }
 
-// readManifest returns the SHA-256 of each name; without the file, none.
-func readManifest(path string) (map[string]string, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	sums := map[string]string{}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) == 2 && len(fields[0]) == 2*sha256.Size {
-			sums[strings.TrimPrefix(fields[1], "*")] = fields[0]
+// showFound says what was found, what comes back, and what does not.
+func showFound(to io.Writer, r *rebuild.Report) {
+	fmt.Fprintf(to, "Cluster %s (%s), last known in epoch %d\n", r.Name, short2(r.Cluster), r.Epoch)
+	for _, f := range r.Folders {
+		whose := "of no node that is known"
+		if f.Node != "" {
+			whose = f.Node + ", replica " + f.Replica
 		}
+		if f.Unsaid {
+			whose += "; nothing in it says of which cluster it is"
+		}
+		fmt.Fprintf(to, "  %s (%s): %d files, %s; %d listed, of these %d not there; %d not listed; %d in "+
+			"the outbox\n", f.Dir,
+			whose, f.Files, size(f.Bytes), f.Listed, f.Missing, f.Unlisted, f.Waiting)
 	}
-	return sums, lines.Err()
+	for _, l := range r.Ledgers {
+		fmt.Fprintf(to, "  %s: %d files, countersigned by %d\n", l.Name, l.Files, l.Countersigned)
+	}
+	for _, d := range r.Differences {
+		fmt.Fprintf(to, "%s: %s\n", d.Name, d.What)
+	}
+	if more := r.Differing - int64(len(r.Differences)); more > 0 {
+		fmt.Fprintf(to, "and %d more differences\n", more)
+	}
+	fmt.Fprintf(to, "%d files, %s, come back; %d removed ones that can be restored, %d removed for good, %d "+
+		"lost\n", r.Files,
+		size(r.Bytes), r.Hidden, r.Removed, r.Lost)
+	fmt.Fprintf(to, "%d jobs and %d events of the audit trail come back; the date of %d files is that of "+
+		"their ledger or of "+
+		"the trail, of the others that of their oldest copy\n", r.Jobs, r.Events, r.Dated)
+	if !r.Until.IsZero() {
+		fmt.Fprintf(to, "What was decided after %s, such as removals, is not known\n", when(r.Until))
+	}
+	if r.Voted > 0 {
+		fmt.Fprintf(to, "%d files were voted on\n", r.Voted)
+	}
+	if r.Unended > 0 {
+		fmt.Fprintf(to, "%d jobs count as done, although nothing says how they ended\n", r.Unended)
+	}
+	for _, what := range r.Lacking {
+		fmt.Fprintf(to, "NOT back: %s\n", what)
+	}
 }

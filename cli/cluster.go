@@ -251,6 +251,7 @@ type replicaCmd struct {
 	List   replicaListCmd   `cmd:"" help:"List the replicas and the state of their copies."`
 	Show   replicaShowCmd   `cmd:"" help:"Show a replica: how many copies are missing or changed, and when each kind of check was made last."`
 	Add    replicaAddCmd    `cmd:"" help:"Add a replica; nodes join it with join tokens."`
+	Adopt  replicaAdoptCmd  `cmd:"" help:"Fill the stopped node's disks from folders that were copied from another replica."`
 	Remove replicaRemoveCmd `cmd:"" help:"Remove a replica that has no nodes and no verified copies."`
 }
 

@@ -58,7 +58,7 @@ func (c *Chain) Shard(shard int) ([]Entry, Changes, error) {
 		}
 		for _, e := range one.Gone {
 			had, here := came[e.Name]
-			if here && had != e {
+			if here && !had.same(e) {
 				return nil, all, wrong(l.want.Name, "%s went with another size or SHA-256 than it came", e.Name)
 			}
 			took(came, gone, e)
@@ -115,7 +115,7 @@ func Compare(shard int, before, after []Entry) Changes {
 		case len(before) == 0 || after[0].Name < before[0].Name:
 			c.Came, after = append(c.Came, after[0]), after[1:]
 		default:
-			if before[0] != after[0] {
+			if !before[0].same(after[0]) {
 				c.Gone, c.Came = append(c.Gone, before[0]), append(c.Came, after[0])
 			}
 			before, after = before[1:], after[1:]

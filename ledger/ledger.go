@@ -58,6 +58,20 @@ type Entry struct {
 	Name   string
 	Size   int64
 	SHA256 Digest
+	Origin Origin
+}
+
+// Origin says how a file came into the archive. Lists of earlier ledgers do not say it: it is zero then.
+type Origin struct {
+	Added      int64  // milliseconds since 1970
+	Collection string //
+	Job        uint64 // 0: no job made it
+	Attempt    int
+}
+
+// same reports whether both are the same file with the same bytes, whatever is said of its origin.
+func (e Entry) same(other Entry) bool {
+	return e.Name == other.Name && e.Size == other.Size && e.SHA256 == other.SHA256
 }
 
 // Root proves a set of files: their number, their bytes, and the sum modulo 2^256 of

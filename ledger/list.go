@@ -49,7 +49,7 @@ func (w *ListWriter) Write(c Changes) error {
 		fmt.Fprintf(w.out, "# gone %s %d %s\n", e.SHA256, e.Size, e.Name)
 	}
 	for _, e := range c.Came {
-		fmt.Fprintf(w.out, "# size %d  %s\n%s  %s\n", e.Size, e.Name, e.SHA256, e.Name)
+		fmt.Fprintf(w.out, "# size %d%s  %s\n%s  %s\n", e.Size, e.Origin, e.Name, e.SHA256, e.Name)
 	}
 	w.n += int64(len(c.Came) + len(c.Gone))
 	_, err := w.out.Write(nil)
@@ -165,11 +165,15 @@ func (r *listReader) gone(text string) (e Entry, err error) {
 
 func (r *listReader) came(text string) (e Entry, err error) {
 	rest, ok := strings.CutPrefix(text, "# size ")
-	size, name, cut := strings.Cut(rest, "  ")
+	said, name, cut := strings.Cut(rest, "  ")
 	if !ok || !cut {
 		return e, r.lines.wrong("%q is not the size of a file", clip(text))
 	}
-	if e.Size, err = parseCount(size); err != nil {
+	size, origin, hasOrigin := strings.Cut(said, " ")
+	if e.Size, err = parseCount(size); err == nil && hasOrigin {
+		e.Origin, err = parseOrigin(origin)
+	}
+	if err != nil {
 		return e, r.lines.because(err)
 	}
 	if e.SHA256, e.Name, err = r.lines.summed(); err != nil {

@@ -100,6 +100,22 @@ func (s *state) receive(r io.Reader) error {
 // voter. It then carries out the commands that next names, one after the other, each with what it left in view, until
 // next returns false. After an error, or a crash, what is in cfg.Dir must not be run.
 func Restore(cfg Config, d disk.Disk, r io.Reader, log *slog.Logger,
+	next func(catalog.View) (catalog.Command, bool, error)) error {
+	return grow(cfg, d, log, func(s *state) error { return s.receive(r) }, next)
+}
+
+// Make is Restore from an empty state: the first command has to be one that founds a cluster.
+func Make(cfg Config, d disk.Disk, log *slog.Logger, next func(catalog.View) (catalog.Command, bool, error)) error {
+	return grow(cfg, d, log, func(s *state) error {
+		if s.store().applied.Load() > 0 {
+			return ErrFounded
+		}
+		return nil
+	}, next)
+}
+
+// grow makes a state of what first leaves, and of commands.
+func grow(cfg Config, d disk.Disk, log *slog.Logger, first func(*state) error,
 	next func(catalog.View) (catalog.Command, bool, error)) (err error) {
 	cfg, p, err := parts{}.with(cfg, d)
 	if err != nil {
@@ -115,7 +131,7 @@ func Restore(cfg Config, d disk.Disk, r io.Reader, log *slog.Logger,
 		err = ErrFounded
 	}
 	if err == nil {
-		err = s.state.receive(r)
+		err = first(s.state)
 	}
 	if err != nil {
 		return fmt.Errorf("restore the state: %w", err)

@@ -60,6 +60,17 @@ func readManifest(path string) (manifest, error) {
 	return m, nil
 }
 
+// ReadManifest returns what the manifest at path lists, and how many of its lines say nothing, such as torn ones.
+// Size is -1 where the manifest does not tell it. One that is not there lists nothing.
+func ReadManifest(path string) (listed map[catalog.FileName]Held, faults int, err error) {
+	m, err := readManifest(path)
+	listed = make(map[catalog.FileName]Held, len(m.lines))
+	for name, l := range m.lines {
+		listed[name] = Held{Name: name, Size: l.size, SHA256: l.digest}
+	}
+	return listed, m.faults, err
+}
+
 // parseManifest reads lines as sha256sum writes them: 64 hexadecimal digits, two spaces (or a space and a
 // star), the name. A line "# size <bytes>  <name>" before it tells the size; other comments are passed over.
 // A line without an end is torn, and counts as a fault.

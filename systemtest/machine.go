@@ -28,7 +28,7 @@ type Machine struct {
 }
 
 // onMachine are the paths of a document that lie in a machine's folder.
-var onMachine = []string{"/etc/holdfast", "/var/lib/holdfast", "/usr/local/bin", "/tmp", "/disk1", "/disk2"}
+var onMachine = []string{"/etc/holdfast", "/var/lib/holdfast", "/usr/local/bin", "/tmp", "/disk1", "/disk2", "/mnt"}
 
 // services is what the shell of a machine knows of a service manager: it runs the unit's command, and keeps how it
 // ended.

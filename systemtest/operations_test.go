@@ -32,6 +32,7 @@ var acts = map[string]act{
 	"Before each act":                    {},
 	"Adding a node to a running cluster": {after: func(w *world) { w.holds("south-1", "south-2") }},
 	"Adding a replica":                   {after: func(w *world) { w.holds("west-1") }},
+	"Filling a replica from shipped disks": {}, // it has nothing to type: cli/testdata/nodes/adopt.txtar follows it
 	"Draining a node, and letting it leave": {
 		after: func(w *world) { w.holds("south-2"); w.empty("south-1"); w.ended("south-1", 77) }},
 	"What a removed node knew": {}, // it has nothing to type
@@ -57,6 +58,8 @@ var acts = map[string]act{
 	"Upgrading, and raising the level": {
 		before: (*world).olden, after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 	"When most voters are lost for good": {before: (*world).burnMost, after: (*world).recovered},
+	"When every catalog is lost": {before: (*world).loseCatalogs,
+		after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 }
 
 // TestOperations follows doc/operations.md: it types its commands on machines with networks of their own, compares
@@ -298,6 +301,27 @@ func (w *world) olden() {
 func (w *world) burnMost() {
 	check(w.t, w.machines["south-1"].Kill(w.t.Context()))
 	w.burn("third-1")
+}
+
+// loseCatalogs makes ledgers, stops all nodes, loses all catalogs, and brings the folders of the others to north-1.
+func (w *world) loseCatalogs() {
+	w.do("north-1", `holdfast user invite "Anna Berg" --mail anna@example.org`)
+	for _, replica := range []string{"north", "south"} {
+		must(w.t, time.Minute, "a ledger of "+replica, func() error {
+			return w.try("north-1", "holdfast ledger make --replica "+replica)
+		})
+	}
+	for _, node := range []string{"north-1", "south-1", "third-1"} {
+		w.do(node, "systemctl stop holdfast")
+		m := w.machines[node]
+		for _, folder := range []string{"raft", "catalog"} {
+			check(w.t, os.RemoveAll(m.Path("/var/lib/holdfast/"+folder)))
+		}
+		if node != "north-1" {
+			check(w.t, os.MkdirAll(w.machines["north-1"].Path("/mnt"), 0o755))
+			check(w.t, os.Symlink(m.Path("/var/lib/holdfast"), w.machines["north-1"].Path("/mnt/"+node)))
+		}
+	}
 }
 
 func (w *world) recovered() {

@@ -3,6 +3,7 @@ package agree
 // Rules are the engine's own commands.
 var Rules = []Rule{
 	{Kind: SetClock, Level: 2, Do: With(setClock)},
+	{Kind: RecallTrail, Level: LevelOfRebuilding, Do: With(recallTrail)},
 }
 
 // SetClock sets the clock back; its body is a ClockChange.

@@ -3,14 +3,15 @@ package agree
 // The engine's own keys, in the order of doc/format/catalog.md. No key begins with a byte below 'a' or with "raft":
 // those are left to the store of the state.
 const (
-	PrefixCluster = "cluster"   // Cluster: one key
-	keyClock      = "clock"     // Time
-	keyTrail      = "trailhead" // head
-	PrefixTrail   = "trail/"    // <sequence>: Event
-	prefixWindows = "window/"   // <node>: window
-	prefixAnswers = "answer/"   // <node>/<slot>: answer
-	prefixOnce    = "once/"     // <request>: done
-	prefixOnceAt  = "onceat/"   // <time>/<request>: a mark, to be found by age
+	PrefixCluster = "cluster"    // Cluster: one key
+	keyClock      = "clock"      // Time
+	keyTrail      = "trailhead"  // head
+	PrefixTrail   = "trail/"     // <sequence>: Event
+	prefixWindows = "window/"    // <node>: window
+	prefixAnswers = "answer/"    // <node>/<slot>: answer
+	prefixOnce    = "once/"      // <request>: done
+	prefixOnceAt  = "onceat/"    // <time>/<request>: a mark, to be found by age
+	keyRebuilding = "rebuilding" // a mark, while the state is made again from folders
 )
 
 func keyEvent(seq uint64) string          { return PrefixTrail + Hex(seq) }

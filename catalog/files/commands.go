@@ -37,6 +37,9 @@ var Rules = []agree.Rule{
 	{Kind: ExpireFiles, Level: LevelOfHidden, Do: with(expireFiles)},
 	{Kind: SetRemovals, Level: LevelOfHidden, Do: with(setRemovals)},
 	{Kind: NoteAudit, Level: LevelOfHidden, Do: with(noteAudit)},
+	{Kind: RecallFiles, Level: agree.LevelOfRebuilding, Do: with(recallFiles)},
+	{Kind: RecallShards, Level: agree.LevelOfRebuilding, Do: with(recallShards)},
+	{Kind: RecallLedger, Level: agree.LevelOfRebuilding, Do: with(recallLedger)},
 }
 
 // The kinds of commands and their bodies.
@@ -70,6 +73,9 @@ const (
 	DropAside    agree.Kind = "quarantine.drop"   // Drop; the answer is Dropped
 	SetChecksum  agree.Kind = "file.checksum"     // Correction
 	SetCopyState agree.Kind = "copy.state"        // CopySetting
+	RecallFiles  agree.Kind = "rebuild.files"     // FileRecalls, at most MaxItems
+	RecallShards agree.Kind = "rebuild.shards"    // Assignment
+	RecallLedger agree.Kind = "rebuild.ledger"    // Ledger
 )
 
 // LevelOfChallenges is the level of a cluster whose nodes challenge each other for the bytes of their copies.

@@ -28,6 +28,8 @@ var Rules = []agree.Rule{
 	{Kind: WalkJobs, Level: LevelOfParts, Do: agree.With(walkStep)},
 	{Kind: AddStatistics, Level: LevelOfParts, Do: agree.With(addStatistics)},
 	{Kind: DropStatistics, Level: LevelOfParts, Do: agree.With(dropStatistics)},
+	{Kind: RecallPart, Level: agree.LevelOfRebuilding, Do: agree.With(recallPart)},
+	{Kind: RecallJob, Level: agree.LevelOfRebuilding, Do: agree.With(recallJob)},
 }
 
 // The kinds of commands and their bodies.
@@ -52,6 +54,9 @@ const (
 
 	AddStatistics  agree.Kind = "job.statistics"   // JobStatistics, of an attempt that ends
 	DropStatistics agree.Kind = "job.unstatistics" // JobRef: of an attempt whose statistics count for nothing
+
+	RecallPart agree.Kind = "rebuild.part" // JobAddition: a part of a job that is brought back behind its parts
+	RecallJob  agree.Kind = "rebuild.job"  // Job: one that had ended, without secrets, and with parts that are there
 )
 
 // JobCreation asks for a job; its state becomes NEW.

@@ -103,6 +103,16 @@ func (h *Parts) add(s *agree.State, p *Part) error {
 	if err != nil {
 		return err
 	}
+	h.count(p, value)
+	s.Put(keyPart(h.Of, h.Count), value)
+	for _, domain := range p.Domains {
+		s.Mark(keyDomain(domain, h.Of))
+	}
+	return nil
+}
+
+// count adds the next part, which is stored as the value, to what is known of all.
+func (h *Parts) count(p *Part, value []byte) {
 	h.Count++
 	h.Bytes += int64(len(p.Text))
 	h.Sum = nextSum(h.Sum, value)
@@ -112,11 +122,6 @@ func (h *Parts) add(s *agree.State, p *Part) error {
 	default:
 		h.Seeds += p.Items
 	}
-	s.Put(keyPart(h.Of, h.Count), value)
-	for _, domain := range p.Domains {
-		s.Mark(keyDomain(domain, h.Of))
-	}
-	return nil
 }
 
 // nextSum is the sum of all parts with one more.

@@ -41,6 +41,18 @@ func changed(s *agree.State, was agree.Time, h *Harvest) error {
 	return put(s, was, h)
 }
 
+// CountFrom has no harvest get the number, or one before it.
+func CountFrom(s *agree.State, number uint64) error {
+	if number > 1<<63-1 {
+		return agree.Refuse(agree.Invalid, "%d is the number of no harvest", number)
+	}
+	last, _, err := agree.Get[uint64](s, keyCount)
+	if err != nil || number <= last {
+		return err
+	}
+	return s.Set(keyCount, number)
+}
+
 func create(s *agree.State, b *Creation) (any, error) {
 	switch b.Kind {
 	case Selective, Event, Snapshot:

@@ -294,7 +294,8 @@ func (h *holding) shard(shard catalog.Shard) (out ledger.Held, err error) {
 }
 
 func entryOf(f *catalog.File) ledger.Entry {
-	return ledger.Entry{Name: string(f.Name), Size: f.Size, SHA256: ledger.Digest(f.SHA256)}
+	return ledger.Entry{Name: string(f.Name), Size: f.Size, SHA256: ledger.Digest(f.SHA256),
+		Origin: ledger.Origin{Added: int64(f.Added), Collection: string(f.Collection), Job: f.Job, Attempt: f.Attempt}}
 }
 
 // eachHeld visits the files of the shard that the replica holds in a ledger of the time, by name.

@@ -49,7 +49,7 @@ func Init(ctx context.Context, cfg Folder, level int, log *slog.Logger) (catalog
 		founding.Member.Seal, founding.Member.Crawls = ProveKey(id, key), cfg.Limits.Crawls > 0
 	}
 	for _, r := range cfg.File.Replicas {
-		founding.Replicas = append(founding.Replicas, replicaOf(r))
+		founding.Replicas = append(founding.Replicas, ReplicaOf(r))
 	}
 	for _, c := range cfg.File.AllCollections() {
 		founding.Collections = append(founding.Collections, catalog.Collection{Name: catalog.CollectionName(c)})
@@ -60,7 +60,8 @@ func Init(ctx context.Context, cfg Folder, level int, log *slog.Logger) (catalog
 	return cluster, cfg.save(d, Known{Cluster: cluster, Members: []catalog.Member{founding.Member}})
 }
 
-func replicaOf(r config.ReplicaTable) catalog.Replica {
+// ReplicaOf returns the replica that the settings describe.
+func ReplicaOf(r config.ReplicaTable) catalog.Replica {
 	out := catalog.Replica{Name: catalog.ReplicaName(r.Name), Kind: catalog.ReplicaKind(r.Kind), Place: r.Place}
 	if out.Place == "" {
 		out.Place = r.Name

@@ -24,6 +24,8 @@ type Next = func(catalog.View) (catalog.Command, bool, error)
 type Restoration struct {
 	Reason string
 	Now    time.Time
+	// Keep says which other members stay: their bytes lie where the state says. nil: none, all are removed as lost.
+	Keep func(catalog.NodeID) bool
 	// Put puts the state into the new folder dir, and has next's commands carried out.
 	Put func(dir string, self catalog.NodeID, next Next) error
 }
@@ -36,12 +38,12 @@ func (c Folder) restoringDir() string { return filepath.Join(c.Data, "restoring"
 
 func (c Folder) restoredPath() string { return filepath.Join(c.restoringDir(), "members.json") }
 
-// Restore makes the configured node the only member, and the only voter, of the cluster whose state is put there, in a
-// new epoch, whose number is the time: greater than that of any recovery, and of any restoration before. Nothing is
-// released until the copies that are counted were compared with what lies there. All other members are removed as
-// lost, and join tokens that were not used are revoked. The node keeps its key if it has one; otherwise it is a new
-// node with that name. It refuses a folder with a catalog or a log, and one of another cluster. What a crash left of a
-// restoration is done again, or ended.
+// Restore makes the configured node the only voter of the cluster whose state is put there, in a new epoch, whose
+// number is the time: greater than that of any recovery, and of any restoration before. Nothing is released until the
+// copies that are counted were compared with what lies there. Other members are removed as lost unless they are kept,
+// and have to join again in either case; join tokens that were not used are revoked. The node keeps its key if it has
+// one; otherwise it is a new node with that name. It refuses a folder with a catalog or a log, and one of another
+// cluster. What a crash left of a restoration is done again, or ended.
 func Restore(cfg Folder, how Restoration) (_ catalog.Cluster, err error) {
 	d := cfg.PrivateDisk()
 	id, err := cfg.identity(d)
@@ -58,11 +60,8 @@ func Restore(cfg Folder, how Restoration) (_ catalog.Cluster, err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return catalog.Cluster{}, err
 	}
-	for _, name := range []string{"raft", "catalog"} {
-		if exists(filepath.Join(cfg.Data, name)) {
-			return catalog.Cluster{}, fmt.Errorf("%w (%s): to restore a backup in its place, move that away first",
-				ErrCatalogThere, filepath.Join(cfg.Data, name))
-		}
+	if err := MayRestore(cfg); err != nil {
+		return catalog.Cluster{}, err
 	}
 	old, err := cfg.load()
 	if err != nil && !errors.Is(err, ErrNotFounded) {
@@ -74,7 +73,7 @@ func Restore(cfg Folder, how Restoration) (_ catalog.Cluster, err error) {
 	if err := d.MkdirAll(cfg.restoringDir()); err != nil {
 		return catalog.Cluster{}, err
 	}
-	steps := restoring{self: cfg.member(id), known: old.Cluster, reason: how.Reason, now: how.Now}
+	steps := restoring{self: cfg.member(id), known: old.Cluster, reason: how.Reason, now: how.Now, keep: how.Keep}
 	if err := how.Put(filepath.Join(cfg.restoringDir(), "data"), steps.self.ID, steps.next); err != nil {
 		return catalog.Cluster{}, errors.Join(err, d.RemoveAll(cfg.restoringDir()))
 	}
@@ -83,6 +82,20 @@ func Restore(cfg Folder, how Restoration) (_ catalog.Cluster, err error) {
 		return catalog.Cluster{}, err
 	}
 	return k.Cluster, cfg.adoptRestored(d, k)
+}
+
+// MayRestore refuses a folder with a catalog or a log, unless a restoration is to be ended there.
+func MayRestore(cfg Folder) error {
+	if exists(cfg.restoredPath()) {
+		return nil
+	}
+	for _, name := range []string{"raft", "catalog"} {
+		if exists(filepath.Join(cfg.Data, name)) {
+			return fmt.Errorf("%w (%s): to put another in its place, move that away first", ErrCatalogThere,
+				filepath.Join(cfg.Data, name))
+		}
+	}
+	return nil
 }
 
 func (c Folder) readRestored() (k Known, err error) {
@@ -106,7 +119,8 @@ func (c Folder) adoptRestored(d disk.Disk, k Known) error {
 		func() error { return c.NoteAgreed(d) },
 		func() error { return c.moveRestored(d, "catalog") },
 		func() error { return d.RemoveAll(filepath.Join(c.restoringDir(), "data")) },
-		func() error { return d.RemoveAll(c.restoringDir()) }, // the list alone: until it is gone, all is done again
+		// the list alone: until it is gone, all is done again
+		func() error { return d.RemoveAll(c.restoringDir()) },
 	} {
 		if err := step(); err != nil {
 			return fmt.Errorf("adopt the restored catalog: %w", err)
@@ -131,7 +145,9 @@ func (c Folder) CheckRestoring() error {
 		return fmt.Errorf("look for a catalog that is being restored: %w", err)
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("a catalog is being restored in %s, and that is not done: run holdfast catalog restore again",
+		return fmt.Errorf("a catalog is being restored in %s, and that is not done: run holdfast catalog "+
+			"restore, or "+
+			"catalog rebuild, again",
 			c.restoringDir())
 	}
 	return nil
@@ -153,6 +169,7 @@ type restoring struct {
 	known   catalog.Cluster // what the node knew before, if anything
 	reason  string
 	now     time.Time
+	keep    func(catalog.NodeID) bool
 	cluster catalog.Cluster
 	secret  []byte // of the token by which the node joins
 	token   string
@@ -170,7 +187,8 @@ func (r *restoring) next(v catalog.View) (c catalog.Command, more bool, err erro
 	if !r.begun {
 		r.begun = true
 		if r.known.ID != "" && r.known.ID != now.ID {
-			return c, false, fmt.Errorf("%w: %s (%s); the backup is of %s (%s)", ErrFounded, r.known.Name, r.known.ID,
+			return c, false, fmt.Errorf("%w: %s (%s); the backup is of %s (%s)", ErrFounded,
+				r.known.Name, r.known.ID,
 				now.Name, now.ID)
 		}
 		epoch := max(now.Epoch, r.known.Epoch, uint64(r.now.Unix())) + 1
@@ -185,7 +203,8 @@ func (r *restoring) next(v catalog.View) (c catalog.Command, more bool, err erro
 		return c, false, err
 	}
 	if self.Replica != r.self.Replica {
-		return c, false, fmt.Errorf("the backup has this node in replica %s, and cluster.toml in %s", self.Replica,
+		return c, false, fmt.Errorf("the backup has this node in replica %s, and cluster.toml in %s",
+			self.Replica,
 			r.self.Replica)
 	}
 	tokens, err := v.JoinTokens()
@@ -202,8 +221,9 @@ func (r *restoring) next(v catalog.View) (c catalog.Command, more bool, err erro
 		return c, false, err
 	}
 	for _, m := range members {
-		if m.ID != r.self.ID {
-			return r.command(catalog.RemoveMember, catalog.MemberRemoval{ID: m.ID, Lost: true, Reason: r.reason})
+		if m.ID != r.self.ID && (r.keep == nil || !r.keep(m.ID)) {
+			return r.command(catalog.RemoveMember, catalog.MemberRemoval{ID: m.ID, Lost: true,
+				Reason: r.reason})
 		}
 	}
 	if self.Name != r.self.Name {
@@ -227,8 +247,9 @@ func (r *restoring) join(v catalog.View, now catalog.Cluster) (catalog.Command, 
 			return catalog.Command{}, false, err
 		}
 		at := max(clock, catalog.At(r.now))
-		return r.command(catalog.CreateToken, catalog.JoinToken{ID: r.token, SecretHash: sha256.Sum256(r.secret),
-			Replica: r.self.Replica, Created: at, Expires: at + catalog.Time(time.Hour/time.Millisecond)})
+		return r.command(catalog.CreateToken, catalog.JoinToken{ID: r.token,
+			SecretHash: sha256.Sum256(r.secret),
+			Replica:    r.self.Replica, Created: at, Expires: at + catalog.Time(time.Hour/time.Millisecond)})
 	}
 	joining := r.self
 	joining.Name = newNode + hex.EncodeToString(r.secret[:6])
@@ -240,6 +261,7 @@ func (r *restoring) command(kind catalog.Kind, body any) (catalog.Command, bool,
 	if err != nil {
 		return catalog.Command{}, false, fmt.Errorf("encode %s: %w", kind, err)
 	}
-	return catalog.Command{Version: 1, Kind: kind, At: catalog.At(r.now), Actor: string(r.self.ID), Body: text}, true,
+	return catalog.Command{Version: 1, Kind: kind, At: catalog.At(r.now), Actor: string(r.self.ID),
+			Body: text}, true,
 		nil
 }

@@ -47,6 +47,9 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 		log.Warn("crawl captured nothing", "reason", err)
 	}
 	if r.Dir != "" {
+		if failed := c.keepOutcome(r, summary, err); failed != nil {
+			log.Warn("how the crawl ended is not documented", "error", failed)
+		}
 		if files, uploading = c.bringIn(ctx, r, log); uploading == nil {
 			uploading = c.intake().settle(ctx, r, log)
 		}
