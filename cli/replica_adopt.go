@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"holdfast/node"
+	"holdfast/node/rebuild"
 )
 
 type replicaAdoptCmd struct {
@@ -34,7 +35,7 @@ func (c replicaAdoptCmd) Run(a *app) error {
 	progress := a.bars()
 	defer progress.wait()
 	shown, read := progress.bytes("adopt", 0), int64(0)
-	of := node.Adoption{Dirs: c.Dirs, Also: c.Also, Link: c.Link, Told: func(n int64) {
+	of := rebuild.Adoption{Dirs: c.Dirs, Also: c.Also, Link: c.Link, Told: func(n int64) {
 		read += n
 		shown.set(read, 0)
 	}}

@@ -99,27 +99,33 @@ func (n *Node) openState() error {
 	return nil
 }
 
+// storeConfig says where a node's files lie.
+func storeConfig(cfg config.Config) replica.StoreConfig {
+	in := func(name string) string { return filepath.Join(cfg.Data, name) }
+	reserve := int64(cfg.Limits.Reserve)
+	if reserve == 0 {
+		reserve = -1
+	}
+	return replica.StoreConfig{Roots: cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"),
+		Quarantine: in("quarantine"), Reserve: reserve, Known: in("roots"), Fresh: in("fresh"),
+		Asked: in("disks.json")}
+}
+
 // openReplica opens the node's part of the archive, and what finds captures in the whole.
 func (n *Node) openReplica() error {
 	doubts := lookup.NewDoubts()
 	in := func(name string) string { return filepath.Join(n.cfg.Data, name) }
-	reserve := int64(n.cfg.Limits.Reserve)
-	if reserve == 0 {
-		reserve = -1
+	files := storeConfig(n.cfg.Config)
+	files.Kept = func(name catalog.FileName) {
+		if n.indexer != nil {
+			n.indexer.Stored(name)
+		}
 	}
-	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"),
-		Quarantine: in("quarantine"),
-		Reserve:    reserve, Known: in("roots"), Fresh: in("fresh"),
-		Asked: in("disks.json"), Kept: func(name catalog.FileName) {
-			if n.indexer != nil {
-				n.indexer.Stored(name)
-			}
-		},
-		Gone: func(name catalog.FileName) {
-			if n.indexer != nil {
-				n.indexer.Gone(name)
-			}
-		}}
+	files.Gone = func(name catalog.FileName) {
+		if n.indexer != nil {
+			n.indexer.Gone(name)
+		}
+	}
 	store, err := replica.OpenStore(files, n.cfg.FilesDisk(), n.log)
 	if err != nil {
 		return err

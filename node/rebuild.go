@@ -18,6 +18,7 @@ import (
 	"holdfast/node/membership"
 	"holdfast/node/rebuild"
 	"holdfast/raft"
+	"holdfast/replica"
 )
 
 // Rebuilding says from what a catalog is made again, beside the folders of the configured node.
@@ -128,4 +129,37 @@ func soundState(ctx context.Context, v catalog.View) error {
 		return fmt.Errorf("the catalog that was made contradicts itself: %s, and %d more", first, found-1)
 	}
 	return nil
+}
+
+// AdoptFolders takes the files of the folders that the stopped node is to hold, and has not, into its disks. Every byte
+// is read and compared with the catalog first, as the node has it: what is wrong is named, and not taken. No copy
+// counts until the started node has read it again and reported it. It can be stopped, and goes on with the next call.
+func AdoptFolders(ctx context.Context, cfg config.Config, of rebuild.Adoption, log *slog.Logger) (
+	out rebuild.Adopted, err error) {
+	folder := folderOf(cfg, log)
+	id, err := folder.OwnIdentity()
+	if err != nil {
+		return out, err
+	}
+	unlock, err := folder.Lock()
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if err := errors.Join(folder.CheckRestoring(), folder.CheckAgreed()); err != nil {
+		return out, err
+	}
+	if membership.MayRestore(folder) == nil { // it has no catalog: it has never run
+		return out, rebuild.ErrNoShards
+	}
+	self := catalog.NodeID(id.ID())
+	_, err = folder.State.Agreed(self, func(v catalog.View) error {
+		store, err := replica.OpenStore(storeConfig(cfg), folder.FilesDisk(), log)
+		if err != nil {
+			return err
+		}
+		out, err = rebuild.Adopt(ctx, rebuild.Taker{Self: self, View: v, Store: store, Whose: whose}, of)
+		return err
+	})
+	return out, err
 }

@@ -1,4 +1,4 @@
-package node
+package rebuild
 
 import (
 	"context"
@@ -6,16 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"holdfast/catalog"
-	"holdfast/node/config"
-	"holdfast/node/membership"
-	"holdfast/node/rebuild"
 	"holdfast/replica"
 )
 
@@ -56,81 +51,56 @@ var ErrNoBytes = errors.New("its replica holds checksums, and no bytes")
 // ErrNoShards reports a node to which no shards have been given.
 var ErrNoShards = errors.New("this node has no shards yet: start it, until holdfast node show says that it has some")
 
-// AdoptFolders takes the files of the folders that the stopped node is to hold, and has not, into its disks. Every byte
-// is read and compared with the catalog first, as the node has it: what is wrong is named, and not taken. No copy
-// counts until the started node has read it again and reported it. It can be stopped, and goes on with the next call.
-func AdoptFolders(ctx context.Context, cfg config.Config, of Adoption, log *slog.Logger) (out Adopted, err error) {
+// Taker is the stopped node that takes them.
+type Taker struct {
+	Self  catalog.NodeID
+	View  catalog.View                           // the catalog as the node has it
+	Store *replica.Store                         // the node's, in which nothing else works
+	Whose func(data string) (Owner, bool, error) // whose data folder it is, as its node wrote it down
+}
+
+// Adopt takes the files of the folders that the node is to hold, and has not, into its store. Every byte is read and
+// compared with the catalog first: what is wrong is named, and not taken. No copy counts until the started node has
+// read it again and reported it. It can be stopped, and goes on with the next call.
+func Adopt(ctx context.Context, to Taker, of Adoption) (out Adopted, err error) {
 	out.Problems = []string{}
-	folder := folderOf(cfg, log)
-	id, err := folder.OwnIdentity()
-	if err != nil {
-		return out, err
-	}
-	unlock, err := folder.Lock()
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	if err := errors.Join(folder.CheckRestoring(), folder.CheckAgreed()); err != nil {
-		return out, err
-	}
-	if membership.MayRestore(folder) == nil { // it has no catalog: it has never run
-		return out, ErrNoShards
-	}
-	_, err = folder.State.Agreed(catalog.NodeID(id.ID()), func(v catalog.View) error {
-		a := &adopting{Adoption: of, cfg: cfg, self: catalog.NodeID(id.ID()), view: v, out: &out}
-		return a.run(ctx, log)
-	})
+	err = (&adopting{Adoption: of, to: to, out: &out}).run(ctx)
 	return out, err
 }
 
 // adopting is an adoption under way.
 type adopting struct {
 	Adoption
-	cfg   config.Config
-	self  catalog.NodeID
-	view  catalog.View
-	out   *Adopted
-	of    catalog.ReplicaName
-	lone  bool // the only node of its replica
-	store *replica.Store
-	seen  []int // files and lines, by folder
+	to   Taker
+	out  *Adopted
+	of   catalog.ReplicaName
+	lone bool  // the only node of its replica
+	seen []int // files and lines, by folder
 }
 
-func (a *adopting) run(ctx context.Context, log *slog.Logger) error {
-	cluster, err := catalog.Known(a.view)
+func (a *adopting) run(ctx context.Context) error {
+	cluster, err := catalog.Known(a.to.View)
 	if err != nil {
 		return err
 	}
 	if err := a.place(); err != nil {
 		return err
 	}
-	var folders []*rebuild.Shipped
+	var folders []*Shipped
 	for _, dir := range a.Dirs {
-		s, err := rebuild.OpenShipped(dir, cluster.ID, a.Also, whose)
+		s, err := OpenShipped(dir, cluster.ID, a.Also, a.to.Whose)
 		if err != nil {
 			return err
 		}
 		folders = append(folders, s)
 	}
 	a.seen = make([]int, len(folders))
-	in := func(name string) string { return filepath.Join(a.cfg.Data, name) }
-	reserve := int64(a.cfg.Limits.Reserve)
-	if reserve == 0 {
-		reserve = -1
-	}
-	a.store, err = replica.OpenStore(replica.StoreConfig{Roots: a.cfg.Files, Incoming: in("incoming"),
-		Outbox: in("outbox"), Quarantine: in("quarantine"), Reserve: reserve, Known: in("roots"), Fresh: in("fresh"),
-		Asked: in("disks.json")}, membership.Folder{Config: a.cfg}.FilesDisk(), log)
-	if err != nil {
-		return err
-	}
-	layout, err := a.view.Layout(a.of)
+	layout, err := a.to.View.Layout(a.of)
 	if err != nil {
 		return err
 	}
 	mine := func(p catalog.Placement) bool {
-		return p.Holder == a.self || p.Next == a.self || p.Holder == "" && a.lone
+		return p.Holder == a.to.Self || p.Next == a.to.Self || p.Holder == "" && a.lone
 	}
 	if !slices.ContainsFunc(layout, mine) {
 		return ErrNoShards
@@ -151,18 +121,18 @@ func (a *adopting) run(ctx context.Context, log *slog.Logger) error {
 
 // place finds out which replica the node is of.
 func (a *adopting) place() error {
-	m, err := a.view.Member(a.self)
+	m, err := a.to.View.Member(a.to.Self)
 	if err != nil {
 		return fmt.Errorf("look for this node in its catalog: %w; let it join, and start it once", err)
 	}
-	r, err := a.view.Replica(m.Replica)
+	r, err := a.to.View.Replica(m.Replica)
 	if err != nil {
 		return err
 	}
 	if r.Kind != catalog.Bitarchive {
 		return fmt.Errorf("%s: %w", m.Name, ErrNoBytes)
 	}
-	members, err := a.view.Members()
+	members, err := a.to.View.Members()
 	others := slices.ContainsFunc(members, func(o catalog.Member) bool {
 		return o.Replica == m.Replica && o.ID != m.ID
 	})
@@ -171,8 +141,8 @@ func (a *adopting) place() error {
 }
 
 // shard takes the files of one shard, and counts those that are still missing.
-func (a *adopting) shard(ctx context.Context, n catalog.Shard, ours bool, folders []*rebuild.Shipped) error {
-	had, err := replica.Listed(a.store, n)
+func (a *adopting) shard(ctx context.Context, n catalog.Shard, ours bool, folders []*Shipped) error {
+	had, err := replica.Listed(a.to.Store, n)
 	if err != nil {
 		return err
 	}
@@ -197,7 +167,7 @@ func (a *adopting) shard(ctx context.Context, n catalog.Shard, ours bool, folder
 	}
 	after := catalog.FileName("")
 	for {
-		page, err := a.view.ShardFiles(n, after, 1000)
+		page, err := a.to.View.ShardFiles(n, after, 1000)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -217,7 +187,7 @@ func (a *adopting) shard(ctx context.Context, n catalog.Shard, ours bool, folder
 // file takes one file, or says why not. An error ends the adoption.
 func (a *adopting) file(ctx context.Context, name catalog.FileName, path string, ours bool,
 	had map[catalog.FileName]replica.Held) error {
-	f, err := a.view.File(name)
+	f, err := a.to.View.File(name)
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
 		a.out.Unknown++
@@ -244,7 +214,7 @@ func (a *adopting) file(ctx context.Context, name catalog.FileName, path string,
 	}
 	want := replica.Held{Name: name, Size: f.Size, SHA256: f.SHA256}
 	if err == nil {
-		err = replica.Import(ctx, a.store, want, path, a.Link, func(n int64) {
+		err = replica.Import(ctx, a.to.Store, want, path, a.Link, func(n int64) {
 			if a.Told != nil {
 				a.Told(n)
 			}
