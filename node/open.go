@@ -85,7 +85,7 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 	}
 	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"),
 		Quarantine: in("quarantine"),
-		Reserve:    reserve, Known: in("roots"), Fresh: in("fresh"),
+		Reserve:    reserve, Known: in("roots"), Shards: in("shards"), Fresh: in("fresh"),
 		Asked: in("disks.json"), Kept: n.fileKept, Gone: n.fileGone}
 	store, err := replica.OpenStore(files, n.cfg.FilesDisk(), n.log)
 	if err != nil {

@@ -39,6 +39,9 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 		return nil, nil, err
 	}
 	if sh.root == nil {
+		if err := s.list.note(n, best); err != nil {
+			return nil, nil, err
+		}
 		if err := s.disk.MkdirAll(filepath.Join(best.path, n.String())); err != nil {
 			return nil, nil, err
 		}

@@ -57,8 +57,11 @@ func (l *leavings) assign() error {
 	}
 	for n := range catalog.Shard(catalog.Shards) {
 		f := all[n]
-		if away := l.store.absent(); away != nil && len(f.folders) == 0 { // nobody knows which shards it has
+		if away := l.away(n, f); away != nil {
 			l.store.shards[n].root = away
+			for _, r := range f.folders { // it had moved away from there
+				l.all = append(l.all, leftover{n, r})
+			}
 			continue
 		}
 		if len(f.folders) == 0 && len(f.left) == 1 {
@@ -78,6 +81,25 @@ func (l *leavings) assign() error {
 		if err := l.choose(n, f); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// away returns the root that is not there and holds the shard: by the list; or, while there is no list, any such root
+// if no other has the shard. A folder that says it was made in place of the one there is the shard.
+func (l *leavings) away(n catalog.Shard, f found) *root {
+	mark, known := l.store.list.of(n)
+	if !known && len(f.folders) == 0 {
+		return l.store.absent()
+	}
+	for _, r := range l.store.roots {
+		if !known || r.absent == nil || r.mark != mark {
+			continue
+		}
+		if slices.ContainsFunc(f.folders, func(has *root) bool { return has.movedFrom(n) == mark }) {
+			return nil
+		}
+		return r
 	}
 	return nil
 }
@@ -233,6 +255,9 @@ func (l *leavings) retire(one leftover) (to *root, err error) {
 			one.on.path)
 	}
 	if err := l.store.disk.SyncDir(to.path); err != nil { // the move's rename, should its own sync have failed
+		return nil, err
+	}
+	if err := l.store.list.note(one.shard, to); err != nil {
 		return nil, err
 	}
 	if err := l.store.disk.Rename(one.on.folder(one.shard), one.on.left(one.shard)); err != nil &&

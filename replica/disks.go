@@ -323,7 +323,7 @@ func (d *Disks) clear() {
 		d.mu.Lock()
 		soon := time.Now().Before(d.clears[l].until)
 		d.mu.Unlock()
-		if soon {
+		if soon || l.on.mounted() != nil || !d.store.shards.there(l.shard) {
 			continue
 		}
 		err := d.store.left.clear(l, d.spare)

@@ -16,6 +16,9 @@ func (s *Store) reconcile() error {
 	if err := s.left.assign(); err != nil {
 		return err
 	}
+	if err := s.list.settle(&s.shards, s.absent() != nil); err != nil {
+		s.log.Error("the list of the disks' shards is not up to date", "err", err)
+	}
 	for n := range catalog.Shard(catalog.Shards) {
 		if s.shards[n].root == nil || s.shards[n].root.absent != nil {
 			continue

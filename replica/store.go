@@ -25,6 +25,9 @@ type StoreConfig struct {
 	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
 	// <data>/roots: list of the roots used so far, by which one that is not mounted is noticed; none if empty
 	Known string
+	// <data>/shards: which root holds each shard, so that this is known of one that is not mounted; in memory alone if
+	// empty
+	Shards string
 	Fresh string // <data>/fresh: copies that have not been read back since they came; in memory alone if empty
 	Asked string // <data>/disks.json: an operator's wishes for the roots; none if empty
 
@@ -64,6 +67,7 @@ type mounts struct {
 	*media
 	roots []*root
 	asked *asked
+	list  *shardList
 	free  func(path string) (free, total uint64, err error)
 }
 
@@ -133,6 +137,7 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 		}
 	}
 	s.asked, s.left = openAsked(cfg.Asked, d, log), &leavings{store: s}
+	s.list = openShardList(cfg.Shards, d, log)
 	if err := s.openRoots(); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
