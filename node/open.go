@@ -124,7 +124,7 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving),
 		AuditRate: int64(n.cfg.Limits.AuditPace), PresenceEvery: time.Duration(n.cfg.Limits.Presence),
 		Challenges: n.cfg.Limits.Challenges,
-		AuditHours: n.cfg.Limits.AuditHours.Has,
+		AuditHours: n.cfg.Limits.AuditHours.Has, DiskGrace: time.Duration(n.cfg.Limits.DiskGrace),
 	}, store, sums, others, replicaCatalog{n.raft, n.id, name, n.bell}, owed, n.log)
 	n.health = &archive.Health{Self: n.id, Outbox: in("outbox"), Store: n.store, Replica: n.replica,
 		View: n.raft.View, Alive: n.alive, Clock: n.clocks.Duty, Log: n.log,

@@ -28,9 +28,10 @@ type asked struct {
 
 // wishes is the content of the file.
 type wishes struct {
-	Drain     []drain `json:"drain,omitempty"`
-	Paused    bool    `json:"paused,omitempty"`    // no shard moves
-	Balancing bool    `json:"balancing,omitempty"` // the disks were found unevenly full, and are not even yet
+	Drain     []drain    `json:"drain,omitempty"`
+	Gone      []goneDisk `json:"gone,omitempty"`
+	Paused    bool       `json:"paused,omitempty"`    // no shard moves
+	Balancing bool       `json:"balancing,omitempty"` // the disks were found unevenly full, and are not even yet
 }
 
 // drain is a disk that is to be emptied, or was.
@@ -76,7 +77,8 @@ func (a *asked) change(do func(*wishes) error) error {
 	if err := do(&next); err != nil {
 		return err
 	}
-	if next.Paused == a.now.Paused && next.Balancing == a.now.Balancing && slices.Equal(next.Drain, a.now.Drain) {
+	if next.Paused == a.now.Paused && next.Balancing == a.now.Balancing && slices.Equal(next.Drain, a.now.Drain) &&
+		slices.Equal(next.Gone, a.now.Gone) {
 		return nil
 	}
 	if a.path != "" {
@@ -90,7 +92,7 @@ func (a *asked) change(do func(*wishes) error) error {
 }
 
 func (w wishes) copy() wishes {
-	w.Drain = slices.Clone(w.Drain)
+	w.Drain, w.Gone = slices.Clone(w.Drain), slices.Clone(w.Gone)
 	return w
 }
 

@@ -147,7 +147,7 @@ func (d *Disks) Report() (DiskReport, error) {
 func (d *Disks) state(r *root, asked wishes) DiskState {
 	one := DiskState{Path: r.path, State: DiskInUse}
 	if gone := r.mounted(); gone != nil {
-		one.State, one.Why = DiskGone, gone.Error()
+		one.State, one.Why = DiskGone, d.whyGone(r, gone, asked)
 		if asked.emptied(r.mark) {
 			one.State, one.Why = DiskEmptied, ""
 		}
@@ -172,6 +172,26 @@ func (d *Disks) state(r *root, asked wishes) DiskState {
 		one.Why = d.stuck[r]
 	}
 	return one
+}
+
+// whyGone says what becomes of the shards of a disk that is not there.
+func (d *Disks) whyGone(r *root, gone error, asked wishes) string {
+	d.mu.Lock()
+	lacks := d.stuck[r]
+	d.mu.Unlock()
+	missed, known := asked.missed(r.mark)
+	text := gone.Error()
+	switch {
+	case !known || !missed.GivenUp && d.grace == 0:
+	case !missed.GivenUp:
+		return fmt.Sprintf("%s; after %v without it, its shards are made again elsewhere", text, d.grace)
+	default:
+		text += "; it is given up, and its shards are made again elsewhere"
+		if lacks != "" {
+			text += ": " + lacks
+		}
+	}
+	return text
 }
 
 // finishDrains notes the disks that are to be emptied and are empty: these may be taken away.

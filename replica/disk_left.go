@@ -34,6 +34,7 @@ type leftover struct {
 // leavings are the remains of shards that have moved, and where those shards are.
 type leavings struct {
 	store *Store
+	waits func(catalog.FileName) bool // a copy of the file is being made from elsewhere; nil: of none
 
 	mu  sync.Mutex
 	all []leftover
@@ -148,7 +149,12 @@ func (l *leavings) choose(n catalog.Shard, f found) error {
 	now := f.folders[0]
 	for _, other := range f.folders[1:] {
 		a, b := now.movedFrom(n), other.movedFrom(n)
+		listed, _ := l.store.list.of(n)
 		switch {
+		case len(f.folders) == 2 && a == other.mark && b == now.mark && (listed == a || listed == b):
+			if listed == other.mark { // each was made in place of the other once; the list knows the later one
+				now = other
+			}
 		case len(f.folders) > 2 || (a == other.mark) == (b == now.mark):
 			return fmt.Errorf("shard %s is in two folders, %s and %s: rename or remove one of them", n, now.path,
 				other.path)
@@ -223,6 +229,9 @@ func (l *leavings) add(one leftover) {
 // errForeign reports that something lies in a leftover that is not the archive's.
 var errForeign = errors.New("it holds something that does not belong to the archive: move that elsewhere")
 
+// errAwaited reports that something in a leftover is still to be copied from another node: until then it stays.
+var errAwaited = errors.New("it holds files that are still to be copied from other nodes")
+
 // clear removes a root's remains of a shard that has moved away, as far as the shard has the same files on its new
 // root. Other remains are set aside, unless spare says that nobody wants them. Without the new root nothing is
 // removed.
@@ -277,7 +286,7 @@ func (l *leavings) empty(one leftover, to *root, dir string, spare func(catalog.
 	if err != nil {
 		return err
 	}
-	foreign := false
+	foreign, waits := false, false
 	for _, text := range names {
 		name, path := catalog.FileName(text), filepath.Join(dir, text)
 		switch {
@@ -285,14 +294,19 @@ func (l *leavings) empty(one leftover, to *root, dir string, spare func(catalog.
 		case checkName(name) != nil || name.Shard() != one.shard || !isFile(path):
 			foreign = true
 		case sameSize(path, filepath.Join(to.folder(one.shard), text)), spare(name):
+		case l.waits != nil && l.waits(name):
+			waits = true
 		default:
 			if err := l.setAside(one.on, name, path); err != nil {
 				return err
 			}
 		}
 	}
-	if foreign {
+	switch {
+	case foreign:
 		return errForeign
+	case waits:
+		return errAwaited
 	}
 	return l.store.disk.RemoveAll(dir)
 }

@@ -85,6 +85,8 @@ type Disks struct {
 	log   *slog.Logger
 	limit *limiter
 	wake  chan struct{}
+	again chan struct{} // wakes who makes shards of disks that are gone again
+	grace time.Duration // for how long a disk may be gone
 
 	standing func(catalog.FileName) (standing, error)
 	spare    func(catalog.FileName) bool
@@ -111,6 +113,7 @@ type restOf struct {
 func newDisks(r *Replica) *Disks {
 	return &Disks{
 		store: r.store, log: r.log, limit: r.auditor.pace, wake: make(chan struct{}, 1),
+		again: make(chan struct{}, 1), grace: r.cfg.DiskGrace,
 		standing: standingIn(r), busy: r.puller.pulls.any,
 		doubt: func(ctx context.Context, name catalog.FileName, digest catalog.Digest) {
 			r.server.proved.drop(name)
@@ -338,8 +341,10 @@ func (d *Disks) clear() {
 			one.tries++
 			one.until = time.Now().Add(backoff(one.tries, diskPause, diskLongest))
 			d.clears[l], d.stuck[l.on] = one, err.Error()
-			d.log.Warn("what a disk has left of a shard that moved away stays for now", "shard", l.shard, "disk",
-				l.on.path, "err", err)
+			if !errors.Is(err, errAwaited) {
+				d.log.Warn("what a disk has left of a shard that moved away stays for now", "shard", l.shard, "disk",
+					l.on.path, "err", err)
+			}
 		}
 		d.mu.Unlock()
 	}

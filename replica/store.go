@@ -28,8 +28,8 @@ type StoreConfig struct {
 	// <data>/shards: which root holds each shard, so that this is known of one that is not mounted; in memory alone if
 	// empty
 	Shards string
-	Fresh string // <data>/fresh: copies that have not been read back since they came; in memory alone if empty
-	Asked string // <data>/disks.json: an operator's wishes for the roots; none if empty
+	Fresh  string // <data>/fresh: copies that have not been read back since they came; in memory alone if empty
+	Asked  string // <data>/disks.json: an operator's wishes for the roots; none if empty
 
 	Kept func(catalog.FileName) // called with each file that is kept from now on; must not block or call the store
 	Gone func(catalog.FileName) // called with each file that is no longer kept; as Kept

@@ -1,0 +1,424 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// goneDisk is a disk that is not there, and for how long this node has missed it while it ran: by its steady clock,
+// since one that is set forward would give up every disk that is away just then.
+type goneDisk struct {
+	Mark    string `json:"mark"`
+	Path    string `json:"path"`
+	Seconds int64  `json:"seconds"`
+	GivenUp bool   `json:"givenUp,omitempty"` // its shards are made again on other disks, as far as these have room
+}
+
+// Between looks at the disks, and before shards are tried again for which no disk has room. How long a disk is missed
+// is written down every goneNote.
+const (
+	goneLook  = time.Minute
+	goneNote  = 10 * time.Minute
+	goneAgain = 10 * time.Minute
+)
+
+// remaking gives up disks that are not there for longer than the grace time: their shards are other disks' then, and
+// what the archive counts on there is reported as missing, so that it is copied again. What still lies on the disk is
+// looked through when it is back.
+type remaking struct {
+	*findings
+	disks *Disks
+	grace time.Duration // 0: no disk is given up unless somebody says so
+
+	looked time.Time
+	missed map[string]time.Duration // by mark: for how long, if longer than is written down
+	untold map[catalog.Shard]bool   // made again, and what is missing is not reported yet
+	asked  map[string]bool          // marks of given-up disks whose shards were looked for since the start
+	tried  time.Time                // when there was no room for some shards
+	lacks  map[*root]int            // shards for which no disk has room
+}
+
+func newRemaking(found *findings, disks *Disks) *remaking {
+	return &remaking{findings: found, disks: disks, grace: found.cfg.DiskGrace, missed: map[string]time.Duration{},
+		untold: map[catalog.Shard]bool{}, asked: map[string]bool{}, lacks: map[*root]int{}}
+}
+
+// run looks at the disks until the context ends.
+func (r *remaking) run(ctx context.Context) error {
+	if r.sums != nil {
+		return nil
+	}
+	for {
+		if err := r.look(); err != nil {
+			r.log.Warn("it cannot be written down which disks are missed", "err", err)
+		} else if err := r.remake(ctx); err != nil && ctx.Err() == nil {
+			r.log.Warn("the shards of a disk that is gone could not all be given to other disks", "err", err)
+		}
+		if err := sleepOr(ctx, r.disks.again, goneLook); err != nil {
+			return err
+		}
+	}
+}
+
+// sleepOr sleeps until the time is over or wake receives.
+func sleepOr(ctx context.Context, wake <-chan struct{}, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wake:
+	case <-timer.C:
+	}
+	return nil
+}
+
+// look counts for how long each disk is missed, and gives up those that are missed for too long.
+func (r *remaking) look() error {
+	now := time.Now()
+	passed := min(now.Sub(r.looked), 2*goneLook)
+	if r.looked.IsZero() {
+		passed = 0
+	}
+	r.looked = now
+	asked, fault := r.store.asked.look()
+	if fault != nil {
+		return nil // which is said elsewhere
+	}
+	gone := make(map[string]*root)
+	for _, one := range r.store.roots {
+		if !asked.emptied(one.mark) && one.gone() {
+			gone[one.mark] = one
+		}
+	}
+	for mark, one := range gone {
+		was, _ := asked.missed(mark)
+		r.missed[mark] = max(r.missed[mark], time.Duration(was.Seconds)*time.Second) + passed
+		if was.GivenUp || r.grace == 0 || r.missed[mark] < r.grace {
+			continue
+		}
+		r.log.Error("a disk has been away for too long: its shards are made again elsewhere", "disk", one.path, "for",
+			r.missed[mark].Round(time.Second))
+	}
+	for mark := range r.missed {
+		if gone[mark] == nil {
+			delete(r.missed, mark)
+			delete(r.asked, mark)
+		}
+	}
+	return r.store.asked.change(func(w *wishes) error {
+		w.Gone = slices.DeleteFunc(w.Gone, func(g goneDisk) bool { return gone[g.Mark] == nil })
+		for mark, one := range gone {
+			g, known := w.missed(mark)
+			over := r.grace > 0 && r.missed[mark] >= r.grace
+			is := goneDisk{mark, one.path, int64(r.missed[mark] / time.Second), g.GivenUp || over}
+			if !known || is.GivenUp != g.GivenUp || r.missed[mark]-time.Duration(g.Seconds)*time.Second >= goneNote {
+				w.miss(is)
+			}
+		}
+		return nil
+	})
+}
+
+// gone reports whether the disk is not to be seen where it was mounted. One that is back, and that the node uses from
+// its next start, is not gone.
+func (r *root) gone() bool {
+	mark, err := readMark(r.path)
+	return err != nil || mark != r.mark
+}
+
+// missed returns what is noted of a disk that is not there.
+func (w wishes) missed(mark string) (goneDisk, bool) {
+	i := slices.IndexFunc(w.Gone, func(g goneDisk) bool { return g.Mark == mark })
+	if i < 0 {
+		return goneDisk{}, false
+	}
+	return w.Gone[i], true
+}
+
+func (w *wishes) miss(one goneDisk) {
+	w.Gone = slices.DeleteFunc(w.Gone, func(g goneDisk) bool { return g.Mark == one.Mark })
+	w.Gone = append(w.Gone, one)
+}
+
+// remake gives the shards of given-up disks to others, and reports what is missing there.
+func (r *remaking) remake(ctx context.Context) error {
+	asked, fault := r.store.asked.look()
+	if fault != nil {
+		return nil
+	}
+	var failed error
+	for _, from := range r.store.roots {
+		if g, gone := asked.missed(from.mark); !gone || !g.GivenUp || !from.gone() {
+			continue
+		}
+		r.recall(from)
+		failed = errors.Join(failed, r.give(ctx, from))
+	}
+	for n := range r.untold {
+		if err := r.tell(ctx, n); err != nil {
+			return errors.Join(failed, err)
+		}
+		delete(r.untold, n)
+	}
+	return failed
+}
+
+// recall finds the shards that were made again in place of those of the disk before the node was started: what is
+// missing may not have been reported.
+func (r *remaking) recall(from *root) {
+	if r.asked[from.mark] {
+		return
+	}
+	r.asked[from.mark] = true
+	for n := range catalog.Shard(catalog.Shards) {
+		if on := r.store.shards.on(n); on != nil && on != from && on.movedFrom(n) == from.mark {
+			r.untold[n] = true
+		}
+	}
+}
+
+// give gives the disk's shards, as far as this node has them for the archive, to other disks of the node.
+func (r *remaking) give(ctx context.Context, from *root) error {
+	shards, err := r.held(from)
+	if err != nil || len(shards) == 0 {
+		delete(r.lacks, from)
+		return err
+	}
+	if r.lacks[from] == len(shards) && time.Since(r.tried) < goneAgain {
+		return nil
+	}
+	rooms, _, err := r.disks.survey()
+	if err != nil {
+		return err
+	}
+	sizes, err := r.disks.bytes()
+	if err != nil {
+		return err
+	}
+	if err := r.promise(rooms); err != nil {
+		return err
+	}
+	given, lacks := 0, 0
+	var failed error
+	for _, n := range shards {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		to := r.place(n, rooms, sizes[n].Bytes)
+		if to < 0 {
+			lacks++
+			continue
+		}
+		done, err := r.disks.giveTo(n, from, r.store.roots[to])
+		if failed = errors.Join(failed, err); !done {
+			continue
+		}
+		rooms[to].room -= sizes[n].Bytes
+		r.untold[n] = true
+		given++
+	}
+	r.lacks[from], r.tried = lacks, time.Now()
+	if given > 0 {
+		r.log.Warn("shards of a disk that is gone are made again on other disks", "disk", from.path, "shards", given,
+			"without room", lacks)
+	}
+	r.disks.note(from, lacks)
+	return failed
+}
+
+// held returns the disk's shards that this node holds, or is to hold, for the archive. Others wait for the disk.
+func (r *remaking) held(from *root) (shards []catalog.Shard, err error) {
+	err = r.catalog.View(func(v catalog.View) error {
+		layout, err := v.Layout(r.cfg.Replica)
+		for n, p := range layout {
+			if (p.Holder == r.cfg.Self || p.Next == r.cfg.Self) && r.store.shards.on(catalog.Shard(n)) == from {
+				shards = append(shards, catalog.Shard(n))
+			}
+		}
+		return err
+	})
+	return shards, err
+}
+
+// promise takes what is still to come into shards that were given to other disks off the room of these.
+func (r *remaking) promise(rooms []diskRoom) error {
+	for n := range catalog.Shard(catalog.Shards) {
+		on := r.disks.rootOf(n)
+		if on < 0 || r.store.roots[on].movedFrom(n) == "" {
+			continue
+		}
+		for f, err := range r.meant(n, "") {
+			if err != nil {
+				return err
+			}
+			if c := f.Copy(r.cfg.Replica); !c.Good() || r.untold[n] && !r.store.Has(f.Name) {
+				rooms[on].room -= f.Size
+			}
+		}
+	}
+	return nil
+}
+
+// place returns the number of the disk that the shard is made again on: the one that is left with most room, or the one
+// that it had moved away from, if something of it is there still; -1 if none has room.
+func (r *remaking) place(n catalog.Shard, rooms []diskRoom, bytes int64) int {
+	for _, l := range r.store.left.list() {
+		if l.shard == n {
+			if i := slices.Index(r.store.roots, l.on); rooms[i].takes {
+				return i
+			}
+			return -1
+		}
+	}
+	best := -1
+	for i, d := range rooms {
+		if d.takes && !d.draining && d.room >= bytes && (best < 0 || d.after(bytes) < rooms[best].after(bytes)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// tell reports which files of a shard the archive counts on and are not here.
+func (r *remaking) tell(ctx context.Context, n catalog.Shard) error {
+	mine := false
+	err := r.catalog.View(func(v catalog.View) error {
+		p, err := v.Placement(r.cfg.Replica, n)
+		mine = p.Holder == r.cfg.Self
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if mine {
+		if _, err := (&comparer{r.findings}).compareShard(ctx, n); err != nil {
+			return err
+		}
+	}
+	for f, err := range r.meant(n, "") {
+		if err != nil {
+			return err
+		}
+		if !r.store.Has(f.Name) {
+			r.store.cfg.Gone(f.Name)
+		}
+	}
+	return nil
+}
+
+// giveTo gives a shard to another disk, unless a move of it between disks is just ending.
+func (d *Disks) giveTo(n catalog.Shard, from, to *root) (done bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.move != nil && d.move.shard == n {
+		return false, nil
+	}
+	return d.store.left.giveTo(n, from, to)
+}
+
+// note says on the disk's state for how many of its shards no other disk has room.
+func (d *Disks) note(r *root, lacks int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if delete(d.stuck, r); lacks > 0 {
+		d.stuck[r] = fmt.Sprintf("no other disk has room for %d of its shards", lacks)
+	}
+}
+
+// againMark begins the name of a shard's folder that is made in place of one on a disk that is gone.
+const againMark = ".again-"
+
+// giveTo makes to the disk of a shard whose disk, from, is gone: with an empty folder, or with what to has still of it,
+// from before it moved to the disk that is gone. The folder names that disk: what lies there is looked through when it
+// is back. It does nothing while files are coming into the shard, or if its disk is there.
+func (l *leavings) giveTo(n catalog.Shard, from, to *root) (done bool, err error) {
+	s := l.store
+	sh := &s.shards[n]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.root != from || sh.claims > 0 || !from.gone() {
+		return false, nil
+	}
+	if err := to.mounted(); err != nil {
+		return false, err
+	}
+	old := leftover{n, to}
+	if err := l.prepare(n, from, to, slices.Contains(l.list(), old)); err != nil {
+		return false, fmt.Errorf("make shard %s again on %s: %w", n, to.path, err)
+	}
+	if err := s.list.note(n, to); err != nil {
+		return false, err
+	}
+	l.drop(old)
+	l.add(leftover{n, from})
+	sh.root = to
+	sh.moves++
+	for _, some := range []*noted{&s.loose, &s.missing} {
+		for _, name := range some.of(n) {
+			some.drop(name)
+		}
+	}
+	return true, s.reconcileShard(n)
+}
+
+// prepare makes the folder of a shard that is made again, unless an earlier try has.
+func (l *leavings) prepare(n catalog.Shard, from, to *root, remains bool) error {
+	dir := filepath.Join(to.path, againMark+n.String())
+	if remains {
+		dir = to.folder(n)
+		if err := l.store.disk.Rename(to.left(n), dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return writeMoved(l.store.disk, dir, from)
+	}
+	if to.movedFrom(n) == from.mark {
+		return l.store.disk.SyncDir(to.path) // the rename, should its own sync have failed
+	}
+	if _, err := os.Lstat(to.folder(n)); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s: %w", to.folder(n), fs.ErrExist))
+	}
+	if err := l.store.disk.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := l.store.disk.MkdirAll(dir); err != nil {
+		return err
+	}
+	if err := writeMoved(l.store.disk, dir, from); err != nil {
+		return err
+	}
+	return l.store.disk.Rename(dir, to.folder(n))
+}
+
+// awaited returns a function that reports whether this node is to make a copy of a file again, and another one has good
+// bytes for it.
+func awaited(r *findings) func(catalog.FileName) bool {
+	return func(name catalog.FileName) (waits bool) {
+		err := r.catalog.View(func(v catalog.View) error {
+			f, err := v.File(name)
+			if err != nil {
+				return err
+			}
+			c := f.Copy(r.cfg.Replica)
+			if f.Removed != 0 || f.Lost != 0 || c == nil || c.Surplus || c.Good() {
+				return nil
+			}
+			p, err := v.Placement(r.cfg.Replica, name.Shard())
+			if err != nil || p.Holder != r.cfg.Self {
+				return err
+			}
+			holders, err := v.CoveringFile(&f)
+			waits = slices.ContainsFunc(holders, func(h catalog.Holding) bool { return h.Node != r.cfg.Self })
+			return err
+		})
+		return err == nil && waits
+	}
+}
