@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/gossip"
 	"holdfast/node/membership"
 	"holdfast/node/steward"
 	"holdfast/raft"
@@ -141,8 +142,25 @@ func (n *Node) steward() *steward.Steward {
 	}
 	return steward.New(steward.Config{Self: n.id, Lease: time.Duration(n.cfg.Limits.Lease), Agreement: n.raft,
 		Contacts: n.raft.Contacts, Alive: alive, News: n.changed.C, Now: n.clocks.Now,
+		Lacking: func() map[catalog.NodeID]steward.Lacking {
+			return lackingOf(append(n.gossip.Alive(), n.facts()))
+		},
 		RebuildAfter: time.Duration(n.cfg.Limits.RebuildAfter),
 		Unsure:       func() bool { return n.clocks.Skew().Abs() > membership.MaxSkew }, Log: n.log})
+}
+
+// lackingOf returns what nodes say of shards that they have lost with a disk and have no room for; of two answers of a
+// node, the later one counts.
+func lackingOf(all []gossip.Facts) map[catalog.NodeID]steward.Lacking {
+	out := map[catalog.NodeID]steward.Lacking{}
+	for i := range all {
+		one := steward.Lacking{Shards: all[i].Lacking.Shards}
+		for _, s := range all[i].Lacking.Next {
+			one.Next = append(one.Next, catalog.Shard(s))
+		}
+		out[catalog.NodeID(all[i].ID)] = one
+	}
+	return out
 }
 
 // member returns what keeps this node a member.

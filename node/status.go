@@ -58,6 +58,9 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 		if n.replica.Disks.TakenAway(path) {
 			continue
 		}
+		if n.replica.Disks.Mounted(path) != nil {
+			continue // its mount point's disk is another one; that it is gone is said elsewhere
+		}
 		free, total, err := n.disk.Free(path)
 		if err != nil && !n.replica.Disks.Takes(path) && n.store.Mounted() == nil {
 			continue // it was emptied, and taken away
@@ -158,6 +161,13 @@ func (n *Node) facts() gossip.Facts {
 	paths := slices.DeleteFunc(slices.Clone(n.cfg.Files), func(path string) bool {
 		return n.replica != nil && !n.replica.Disks.Takes(path)
 	})
+	if n.replica != nil {
+		shards, next := n.replica.Disks.Lacking(gossip.MaxLacking)
+		f.Lacking.Shards = shards
+		for _, s := range next {
+			f.Lacking.Next = append(f.Lacking.Next, uint16(s))
+		}
+	}
 	f.Free, f.Total = n.disk.Room(paths, uint64(n.cfg.Limits.Reserve))
 	return f
 }

@@ -42,7 +42,19 @@ func (d *Disks) TakenAway(path string) bool {
 // Takes reports whether new shards may be put on the disk at the path.
 func (d *Disks) Takes(path string) bool {
 	r := d.rootAt(path)
-	return r != nil && !r.draining.Load()
+	return r != nil && !r.draining.Load() && r.mounted() == nil
+}
+
+// Lacking returns how many shards this node holds for the archive whose disk is given up, and for which no other disk
+// has room, and at most that many of them whose files others have.
+func (d *Disks) Lacking(most int) (shards int, next []catalog.Shard) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.store.roots {
+		shards += d.lacking[r].shards
+		next = append(next, d.lacking[r].next...)
+	}
+	return shards, next[:min(len(next), most)]
 }
 
 // Mounted answers ErrNotMounted when the disk at the path has gone away since the store was opened.

@@ -28,6 +28,8 @@ const (
 	goneLook  = time.Minute
 	goneNote  = 10 * time.Minute
 	goneAgain = 10 * time.Minute
+	// lackingMost is how many shards are offered to other nodes at a time.
+	lackingMost = 64
 )
 
 // remaking gives up disks that are not there for longer than the grace time: their shards are other disks' then, and
@@ -42,13 +44,12 @@ type remaking struct {
 	missed map[string]time.Duration // by mark: for how long, if longer than is written down
 	untold map[catalog.Shard]bool   // made again, and what is missing is not reported yet
 	asked  map[string]bool          // marks of given-up disks whose shards were looked for since the start
-	tried  time.Time                // when there was no room for some shards
-	lacks  map[*root]int            // shards for which no disk has room
+	tried  map[*root]time.Time      // when shards of the disk were given to others
 }
 
 func newRemaking(found *findings, disks *Disks) *remaking {
 	return &remaking{findings: found, disks: disks, grace: found.cfg.DiskGrace, missed: map[string]time.Duration{},
-		untold: map[catalog.Shard]bool{}, asked: map[string]bool{}, lacks: map[*root]int{}}
+		untold: map[catalog.Shard]bool{}, asked: map[string]bool{}, tried: map[*root]time.Time{}}
 }
 
 // run looks at the disks until the context ends.
@@ -108,10 +109,11 @@ func (r *remaking) look() error {
 		r.log.Error("a disk has been away for too long: its shards are made again elsewhere", "disk", one.path, "for",
 			r.missed[mark].Round(time.Second))
 	}
-	for mark := range r.missed {
-		if gone[mark] == nil {
-			delete(r.missed, mark)
-			delete(r.asked, mark)
+	for _, one := range r.store.roots {
+		if _, was := r.missed[one.mark]; was && gone[one.mark] == nil {
+			delete(r.missed, one.mark)
+			delete(r.asked, one.mark)
+			r.disks.note(one, lacking{})
 		}
 	}
 	return r.store.asked.change(func(w *wishes) error {
@@ -189,11 +191,14 @@ func (r *remaking) recall(from *root) {
 // give gives the disk's shards, as far as this node has them for the archive, to other disks of the node.
 func (r *remaking) give(ctx context.Context, from *root) error {
 	shards, err := r.held(from)
-	if err != nil || len(shards) == 0 {
-		delete(r.lacks, from)
+	if err != nil {
 		return err
 	}
-	if r.lacks[from] == len(shards) && time.Since(r.tried) < goneAgain {
+	if len(shards) == 0 {
+		r.disks.note(from, lacking{})
+		return nil
+	}
+	if r.disks.lacks(from) && time.Since(r.tried[from]) < goneAgain {
 		return nil
 	}
 	rooms, _, err := r.disks.survey()
@@ -207,7 +212,7 @@ func (r *remaking) give(ctx context.Context, from *root) error {
 	if err := r.promise(rooms); err != nil {
 		return err
 	}
-	given, lacks := 0, 0
+	given, lacks := 0, lacking{}
 	var failed error
 	for _, n := range shards {
 		if ctx.Err() != nil {
@@ -215,7 +220,12 @@ func (r *remaking) give(ctx context.Context, from *root) error {
 		}
 		to := r.place(n, rooms, sizes[n].Bytes)
 		if to < 0 {
-			lacks++
+			lacks.shards++
+			if len(lacks.next) < lackingMost {
+				if lacks.next, err = r.offered(n, lacks.next); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		done, err := r.disks.giveTo(n, from, r.store.roots[to])
@@ -226,10 +236,10 @@ func (r *remaking) give(ctx context.Context, from *root) error {
 		r.untold[n] = true
 		given++
 	}
-	r.lacks[from], r.tried = lacks, time.Now()
+	r.tried[from] = time.Now()
 	if given > 0 {
 		r.log.Warn("shards of a disk that is gone are made again on other disks", "disk", from.path, "shards", given,
-			"without room", lacks)
+			"without room", lacks.shards)
 	}
 	r.disks.note(from, lacks)
 	return failed
@@ -247,6 +257,26 @@ func (r *remaking) held(from *root) (shards []catalog.Shard, err error) {
 		return err
 	})
 	return shards, err
+}
+
+// offered adds the shard to those that other nodes may take, if somebody else has good bytes of all of its files: the
+// others wait for the disk, and hold up no shard that can be made again.
+func (r *remaking) offered(n catalog.Shard, next []catalog.Shard) ([]catalog.Shard, error) {
+	for f, err := range r.meant(n, "") {
+		if err != nil {
+			return next, err
+		}
+		elsewhere := false
+		err := r.catalog.View(func(v catalog.View) error {
+			holders, err := v.CoveringFile(&f)
+			elsewhere = slices.ContainsFunc(holders, func(h catalog.Holding) bool { return h.Node != r.cfg.Self })
+			return err
+		})
+		if err != nil || !elsewhere {
+			return next, err
+		}
+	}
+	return append(next, n), nil
 }
 
 // promise takes what is still to come into shards that were given to other disks off the room of these.
@@ -325,12 +355,22 @@ func (d *Disks) giveTo(n catalog.Shard, from, to *root) (done bool, err error) {
 	return d.store.left.giveTo(n, from, to)
 }
 
-// note says on the disk's state for how many of its shards no other disk has room.
-func (d *Disks) note(r *root, lacks int) {
+// lacks reports whether there was no room for some shards of the disk.
+func (d *Disks) lacks(r *root) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if delete(d.stuck, r); lacks > 0 {
-		d.stuck[r] = fmt.Sprintf("no other disk has room for %d of its shards", lacks)
+	return d.lacking[r].shards > 0
+}
+
+// note says on the disk's state for how many of its shards no other disk has room.
+func (d *Disks) note(r *root, lacks lacking) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.stuck, r)
+	delete(d.lacking, r)
+	if lacks.shards > 0 {
+		d.stuck[r] = fmt.Sprintf("no other disk has room for %d of its shards", lacks.shards)
+		d.lacking[r] = lacks
 	}
 }
 

@@ -251,12 +251,18 @@ func TestShardsWithoutRoomWait(t *testing.T) {
 		if got.Shards != len(second)-1 || !strings.Contains(got.Why, "no other disk has room") || c.good(all) != len(all) {
 			t.Errorf("%+v, %d good", got, c.good(all))
 		}
+		if n, next := north.r.Disks.Lacking(100); n != len(second)-1 || len(next) != n {
+			t.Errorf("others are asked to take %v of %d", next, n)
+		}
 		stop()
 		mount()
 		north.open()
 		defer c.run("north-1", "south-1")()
 		sleep(t.Context(), 3*time.Hour)
 		c.sound(len(all))
+		if n, next := north.r.Disks.Lacking(100); n+len(next) > 0 {
+			t.Errorf("others are still asked to take %v of %d", next, n)
+		}
 	})
 }
 

@@ -99,15 +99,23 @@ type Disks struct {
 	later  map[catalog.Shard]delay
 	clears map[leftover]delay // leftovers that could not be removed, with when to try again
 	stuck  map[*root]string   // why a disk is not emptied
-	moved  int
-	move   *shardMove // under way
-	stop   context.CancelCauseFunc
+	// of disks that are given up: shards for which no disk has room
+	lacking map[*root]lacking
+	moved   int
+	move    *shardMove // under way
+	stop    context.CancelCauseFunc
 }
 
 // restOf is that nothing is read from a disk or written to it for a while.
 type restOf struct {
 	delay
 	why string
+}
+
+// lacking are shards without a disk: how many, and some whose files others have.
+type lacking struct {
+	shards int
+	next   []catalog.Shard
 }
 
 func newDisks(r *Replica) *Disks {
@@ -132,7 +140,7 @@ func newDisks(r *Replica) *Disks {
 			return roots, err
 		},
 		rests: make(map[*root]restOf), later: make(map[catalog.Shard]delay), clears: make(map[leftover]delay),
-		stuck: make(map[*root]string),
+		stuck: make(map[*root]string), lacking: make(map[*root]lacking),
 	}
 }
 
