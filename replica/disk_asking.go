@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -42,7 +43,7 @@ func (d *Disks) TakenAway(path string) bool {
 // Takes reports whether new shards may be put on the disk at the path.
 func (d *Disks) Takes(path string) bool {
 	r := d.rootAt(path)
-	return r != nil && !r.draining.Load() && r.mounted() == nil
+	return r != nil && !r.draining.Load() && r.mounted() == nil && r.refuses() == nil
 }
 
 // Lacking returns how many shards this node holds for the archive whose disk is given up, and for which no other disk
@@ -176,12 +177,19 @@ func (d *Disks) state(r *root, asked wishes) DiskState {
 		one.Why = err.Error()
 		return one
 	}
+	if why := r.refuses(); why != nil {
+		if one.State == DiskInUse {
+			one.State = DiskReadOnly
+		}
+		one.Why = d.whyReadOnly(r, why, asked)
+		return one
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if rest := d.rests[r]; time.Now().Before(rest.until) {
 		one.Why = rest.why
 	} else if one.State != DiskEmptied {
-		one.Why = d.stuck[r]
+		one.Why = cmp.Or(d.stuck[r], r.faulty())
 	}
 	return one
 }
@@ -202,6 +210,24 @@ func (d *Disks) whyGone(r *root, gone error, asked wishes) string {
 		if lacks != "" {
 			text += ": " + lacks
 		}
+	}
+	return text
+}
+
+// whyReadOnly says why a disk takes no writes, and what becomes of its shards.
+func (d *Disks) whyReadOnly(r *root, why error, asked wishes) string {
+	d.mu.Lock()
+	stuck := d.stuck[r]
+	d.mu.Unlock()
+	text := "it takes no writes, and is read as before: " + why.Error()
+	missed, known := asked.missed(r.mark)
+	switch {
+	case stuck != "":
+		return text + "; " + stuck
+	case r.leaves.Load():
+		return text + "; its shards move to other disks"
+	case known && !missed.GivenUp && d.grace > 0:
+		return fmt.Sprintf("%s; after %v so, its shards move to other disks", text, d.grace)
 	}
 	return text
 }

@@ -20,6 +20,8 @@ type goneDisk struct {
 	Path    string `json:"path"`
 	Seconds int64  `json:"seconds"`
 	GivenUp bool   `json:"givenUp,omitempty"` // its shards are made again on other disks, as far as these have room
+	// ReadOnly: it is there, and takes no writes. Its shards move to other disks then.
+	ReadOnly bool `json:"readOnly,omitempty"`
 }
 
 // Between looks at the disks, and before shards are tried again for which no disk has room. How long a disk is missed
@@ -41,6 +43,7 @@ type remaking struct {
 	grace time.Duration // 0: no disk is given up unless somebody says so
 
 	looked time.Time
+	trials time.Time
 	missed map[string]time.Duration // by mark: for how long, if longer than is written down
 	untold map[catalog.Shard]bool   // made again, and what is missing is not reported yet
 	asked  map[string]bool          // marks of given-up disks whose shards were looked for since the start
@@ -82,7 +85,7 @@ func sleepOr(ctx context.Context, wake <-chan struct{}, pause time.Duration) err
 	return nil
 }
 
-// look counts for how long each disk is missed, and gives up those that are missed for too long.
+// look counts for how long each disk is missed, or takes no writes, and gives up those of which that is too long.
 func (r *remaking) look() error {
 	now := time.Now()
 	passed := min(now.Sub(r.looked), 2*goneLook)
@@ -90,39 +93,40 @@ func (r *remaking) look() error {
 		passed = 0
 	}
 	r.looked = now
+	r.tryAll(now)
 	asked, fault := r.store.asked.look()
 	if fault != nil {
 		return nil // which is said elsewhere
 	}
-	gone := make(map[string]*root)
-	for _, one := range r.store.roots {
-		if !asked.emptied(one.mark) && one.gone() {
-			gone[one.mark] = one
-		}
-	}
-	for mark, one := range gone {
+	ails := r.ailing(asked)
+	for mark, is := range ails {
 		was, _ := asked.missed(mark)
-		r.missed[mark] = max(r.missed[mark], time.Duration(was.Seconds)*time.Second) + passed
-		if was.GivenUp || r.grace == 0 || r.missed[mark] < r.grace {
-			continue
+		if was.ReadOnly != is.ReadOnly {
+			was, r.missed[mark] = goneDisk{}, 0
 		}
-		r.log.Error("a disk has been away for too long: its shards are made again elsewhere", "disk", one.path, "for",
-			r.missed[mark].Round(time.Second))
+		r.missed[mark] = max(r.missed[mark], time.Duration(was.Seconds)*time.Second) + passed
+		is.Seconds = int64(r.missed[mark] / time.Second)
+		is.GivenUp = was.GivenUp || r.grace > 0 && r.missed[mark] >= r.grace
+		if ails[mark] = is; is.GivenUp && !was.GivenUp {
+			r.log.Error("a disk has been away, or taken no writes, for too long: its shards go to other disks", "disk",
+				is.Path, "for", r.missed[mark].Round(time.Second))
+		}
 	}
 	for _, one := range r.store.roots {
-		if _, was := r.missed[one.mark]; was && gone[one.mark] == nil {
+		is, still := ails[one.mark]
+		one.leaves.Store(is.GivenUp && is.ReadOnly)
+		if _, was := r.missed[one.mark]; was && !still {
 			delete(r.missed, one.mark)
 			delete(r.asked, one.mark)
 			r.disks.note(one, lacking{})
 		}
 	}
 	return r.store.asked.change(func(w *wishes) error {
-		w.Gone = slices.DeleteFunc(w.Gone, func(g goneDisk) bool { return gone[g.Mark] == nil })
-		for mark, one := range gone {
+		w.Gone = slices.DeleteFunc(w.Gone, func(g goneDisk) bool { _, still := ails[g.Mark]; return !still })
+		for mark, is := range ails {
 			g, known := w.missed(mark)
-			over := r.grace > 0 && r.missed[mark] >= r.grace
-			is := goneDisk{mark, one.path, int64(r.missed[mark] / time.Second), g.GivenUp || over}
-			if !known || is.GivenUp != g.GivenUp || r.missed[mark]-time.Duration(g.Seconds)*time.Second >= goneNote {
+			if !known || is.GivenUp != g.GivenUp || is.ReadOnly != g.ReadOnly ||
+				is.Seconds-g.Seconds >= int64(goneNote/time.Second) {
 				w.miss(is)
 			}
 		}
@@ -159,7 +163,14 @@ func (r *remaking) remake(ctx context.Context) error {
 	}
 	var failed error
 	for _, from := range r.store.roots {
-		if g, gone := asked.missed(from.mark); !gone || !g.GivenUp || !from.gone() {
+		g, ails := asked.missed(from.mark)
+		switch {
+		case !ails || !g.GivenUp:
+			continue
+		case g.ReadOnly:
+			failed = errors.Join(failed, r.spill(from))
+			continue
+		case !from.gone():
 			continue
 		}
 		r.recall(from)

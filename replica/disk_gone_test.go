@@ -52,11 +52,11 @@ func (c *cluster) judging() (stop func()) {
 
 // withDisks returns a cluster of two nodes, of which north-1 has two disks and gives up one that is away for a day, with
 // 12 files on both, and the names on its second disk.
-func withDisks(t *testing.T) (c *cluster, north *node, all, second []catalog.FileName) {
+func withDisks(t *testing.T, d disk.Disk) (c *cluster, north *node, all, second []catalog.FileName) {
 	t.Helper()
 	c = newCluster(t, "north-1", "south-1")
 	north = c.node("north-1")
-	north.config.DiskGrace = 24 * time.Hour
+	north.config.DiskGrace, north.disk = 24*time.Hour, d
 	north.roots = []string{filepath.Join(north.dir, "one"), filepath.Join(north.dir, "two")}
 	north.open()
 	north.sized(1_000_000)
@@ -105,7 +105,7 @@ func (c *cluster) good(names []catalog.FileName) (n int) {
 func TestADiskThatStaysAwayIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, north, all, second := withDisks(t)
+		c, north, all, second := withDisks(t, disk.New())
 		mount := unmount(t, north.roots[1])
 		start := func() (stop func()) {
 			north.open()
@@ -168,7 +168,7 @@ func exists(path string) bool {
 func TestADiskThatIsBackInTimeIsUsed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, north, all, second := withDisks(t)
+		c, north, all, second := withDisks(t, disk.New())
 		defer c.run("north-1", "south-1")()
 		defer c.judging()()
 		for range 2 {
@@ -193,7 +193,7 @@ func TestADiskThatIsBackInTimeIsUsed(t *testing.T) {
 func TestTheLastGoodBytesAreOnADiskThatComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, north, all, second := withDisks(t)
+		c, north, all, second := withDisks(t, disk.New())
 		only := second[0]
 		stop := c.run("north-1")
 		c.node("south-1").setDown(true)
@@ -240,7 +240,7 @@ func TestTheLastGoodBytesAreOnADiskThatComesBack(t *testing.T) {
 func TestShardsWithoutRoomWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, north, all, second := withDisks(t)
+		c, north, all, second := withDisks(t, disk.New())
 		room := int64(len(all)-len(second)+1) * 1000 // for one more
 		north.sized(room)
 		stop := c.run("north-1", "south-1")

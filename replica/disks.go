@@ -18,6 +18,7 @@ const (
 	DiskDraining = "draining"
 	DiskEmptied  = "emptied"
 	DiskGone     = "not mounted"
+	DiskReadOnly = "read-only"
 )
 
 // DiskState is the state of one of this node's disks for files.
@@ -334,7 +335,7 @@ func (d *Disks) clear() {
 		d.mu.Lock()
 		soon := time.Now().Before(d.clears[l].until)
 		d.mu.Unlock()
-		if soon || l.on.mounted() != nil || !d.store.shards.there(l.shard) {
+		if soon || l.on.mounted() != nil || l.on.refuses() != nil || !d.store.shards.there(l.shard) {
 			continue
 		}
 		err := d.store.left.clear(l, d.spare)

@@ -90,8 +90,12 @@ type root struct {
 	// it until the next start.
 	absent error
 
+	leaves atomic.Bool // it takes no writes for so long that its shards move to other disks
+
 	mu       sync.Mutex
 	promised int64 // bytes that fetches under way have yet to write
+	refusal  error // why it takes no writes
+	faults   readFaults
 }
 
 // shard is where one shard lies; mu guards its manifest and the names in its folder.

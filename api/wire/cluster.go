@@ -141,7 +141,7 @@ type DiskState struct {
 	Room   int64  `json:"roomBytes" doc:"free bytes beyond the reserve"`
 	Shards int    `json:"shards" doc:"shards on the disk"`
 	Bytes  int64  `json:"bytes" doc:"of the files in its shards"`
-	State  string `json:"state" enum:"in use,draining,emptied,not mounted"`
+	State  string `json:"state" enum:"in use,draining,emptied,not mounted,read-only"`
 	Why    string `json:"why,omitempty" doc:"why it cannot be emptied, read or written"`
 }
 
