@@ -18,8 +18,8 @@ func (d *Disks) Drain(path string) (DiskReport, error) {
 	return d.ask(func(w *wishes) error { return d.noteDrain(w, path) })
 }
 
-// Undrain puts the disk at the path into use again, full or emptied. A disk at the place of one that was emptied and
-// taken away is used from the next start.
+// Undrain puts the disk at the path into use again, full or emptied, and takes back that it is to be replaced. A disk
+// at the place of one that was emptied and taken away is used from the next start.
 func (d *Disks) Undrain(path string) (DiskReport, error) {
 	return d.ask(func(w *wishes) error { return d.noteUndrain(w, path) })
 }
@@ -108,6 +108,7 @@ func (d *Disks) noteDrain(w *wishes, path string) error {
 
 func (d *Disks) noteUndrain(w *wishes, path string) error {
 	r := d.rootAt(path)
+	w.Lost = slices.DeleteFunc(w.Lost, func(l lostDisk) bool { return l.Path == filepath.Clean(path) && !l.Told })
 	if r != nil {
 		w.drop(r.mark)
 		return nil
@@ -141,7 +142,11 @@ func (d *Disks) Report() (DiskReport, error) {
 	}
 	for _, path := range d.store.asked.away {
 		one := DiskState{Path: path, State: DiskGone, Why: DiskTakenAway}
-		if _, still := asked.drained("", path); !still {
+		mark, _ := readMark(path)
+		why := asked.unused(path, mark)
+		if _, still := asked.drained("", path); why != "" {
+			one.Why = why
+		} else if !still {
 			one.Why = "used from the node's next start"
 		}
 		out.Disks = append(out.Disks, one)
@@ -171,6 +176,9 @@ func (d *Disks) state(r *root, asked wishes) DiskState {
 		if note.Emptied {
 			one.State = DiskEmptied
 		}
+	}
+	if asked.isLost(r.mark) {
+		one.Why = diskLeaves
 	}
 	var err error
 	if one.Room, one.Total, err = d.rooms(r); err != nil {
@@ -202,6 +210,8 @@ func (d *Disks) whyGone(r *root, gone error, asked wishes) string {
 	missed, known := asked.missed(r.mark)
 	text := gone.Error()
 	switch {
+	case asked.isLost(r.mark):
+		return text + "; " + diskLeaves
 	case !known || !missed.GivenUp && d.grace == 0:
 	case !missed.GivenUp:
 		return fmt.Sprintf("%s; after %v without it, its shards are made again elsewhere", text, d.grace)

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -42,12 +39,14 @@ type remaking struct {
 	disks *Disks
 	grace time.Duration // 0: no disk is given up unless somebody says so
 
-	looked time.Time
-	trials time.Time
-	missed map[string]time.Duration // by mark: for how long, if longer than is written down
-	untold map[catalog.Shard]bool   // made again, and what is missing is not reported yet
-	asked  map[string]bool          // marks of given-up disks whose shards were looked for since the start
-	tried  map[*root]time.Time      // when shards of the disk were given to others
+	looked   time.Time
+	trials   time.Time
+	begun    bool                     // the shards of replaced disks were looked for
+	replaced bool                     // some are among those to be told
+	missed   map[string]time.Duration // by mark: for how long, if longer than is written down
+	untold   map[catalog.Shard]bool   // made again, and what is missing is not reported yet
+	asked    map[string]bool          // marks of given-up disks whose shards were looked for since the start
+	tried    map[*root]time.Time      // when shards of the disk were given to others
 }
 
 func newRemaking(found *findings, disks *Disks) *remaking {
@@ -161,6 +160,12 @@ func (r *remaking) remake(ctx context.Context) error {
 	if fault != nil {
 		return nil
 	}
+	if !r.begun {
+		r.begun = true
+		for _, n := range r.store.replaced(&r.store.shards) {
+			r.untold[n], r.replaced = true, true
+		}
+	}
 	var failed error
 	for _, from := range r.store.roots {
 		g, ails := asked.missed(from.mark)
@@ -181,6 +186,10 @@ func (r *remaking) remake(ctx context.Context) error {
 			return errors.Join(failed, err)
 		}
 		delete(r.untold, n)
+	}
+	if failed == nil && r.replaced {
+		failed = r.store.asked.told()
+		r.replaced = failed != nil
 	}
 	return failed
 }
@@ -273,9 +282,17 @@ func (r *remaking) held(from *root) (shards []catalog.Shard, err error) {
 // offered adds the shard to those that other nodes may take, if somebody else has good bytes of all of its files: the
 // others wait for the disk, and hold up no shard that can be made again.
 func (r *remaking) offered(n catalog.Shard, next []catalog.Shard) ([]catalog.Shard, error) {
+	if sole, err := soleIn(r.agreed, n, 1); err != nil || sole > 0 {
+		return next, err
+	}
+	return append(next, n), nil
+}
+
+// soleIn counts the shard's files of which no other node has good bytes, up to most.
+func soleIn(r *agreed, n catalog.Shard, most int) (sole int, err error) {
 	for f, err := range r.meant(n, "") {
 		if err != nil {
-			return next, err
+			return sole, err
 		}
 		elsewhere := false
 		err := r.catalog.View(func(v catalog.View) error {
@@ -283,11 +300,17 @@ func (r *remaking) offered(n catalog.Shard, next []catalog.Shard) ([]catalog.Sha
 			elsewhere = slices.ContainsFunc(holders, func(h catalog.Holding) bool { return h.Node != r.cfg.Self })
 			return err
 		})
-		if err != nil || !elsewhere {
-			return next, err
+		if err != nil {
+			return sole, err
+		}
+		if elsewhere {
+			continue
+		}
+		if sole++; sole >= most {
+			break
 		}
 	}
-	return append(next, n), nil
+	return sole, nil
 }
 
 // promise takes what is still to come into shards that were given to other disks off the room of these.
@@ -382,94 +405,5 @@ func (d *Disks) note(r *root, lacks lacking) {
 	if lacks.shards > 0 {
 		d.stuck[r] = fmt.Sprintf("no other disk has room for %d of its shards", lacks.shards)
 		d.lacking[r] = lacks
-	}
-}
-
-// againMark begins the name of a shard's folder that is made in place of one on a disk that is gone.
-const againMark = ".again-"
-
-// giveTo makes to the disk of a shard whose disk, from, is gone: with an empty folder, or with what to has still of it,
-// from before it moved to the disk that is gone. The folder names that disk: what lies there is looked through when it
-// is back. It does nothing while files are coming into the shard, or if its disk is there.
-func (l *leavings) giveTo(n catalog.Shard, from, to *root) (done bool, err error) {
-	s := l.store
-	sh := &s.shards[n]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if sh.root != from || sh.claims > 0 || !from.gone() {
-		return false, nil
-	}
-	if err := to.mounted(); err != nil {
-		return false, err
-	}
-	old := leftover{n, to}
-	if err := l.prepare(n, from, to, slices.Contains(l.list(), old)); err != nil {
-		return false, fmt.Errorf("make shard %s again on %s: %w", n, to.path, err)
-	}
-	if err := s.list.note(n, to); err != nil {
-		return false, err
-	}
-	l.drop(old)
-	l.add(leftover{n, from})
-	sh.root = to
-	sh.moves++
-	for _, some := range []*noted{&s.loose, &s.missing} {
-		for _, name := range some.of(n) {
-			some.drop(name)
-		}
-	}
-	return true, s.reconcileShard(n)
-}
-
-// prepare makes the folder of a shard that is made again, unless an earlier try has.
-func (l *leavings) prepare(n catalog.Shard, from, to *root, remains bool) error {
-	dir := filepath.Join(to.path, againMark+n.String())
-	if remains {
-		dir = to.folder(n)
-		if err := l.store.disk.Rename(to.left(n), dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return writeMoved(l.store.disk, dir, from)
-	}
-	if to.movedFrom(n) == from.mark {
-		return l.store.disk.SyncDir(to.path) // the rename, should its own sync have failed
-	}
-	if _, err := os.Lstat(to.folder(n)); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s: %w", to.folder(n), fs.ErrExist))
-	}
-	if err := l.store.disk.RemoveAll(dir); err != nil {
-		return err
-	}
-	if err := l.store.disk.MkdirAll(dir); err != nil {
-		return err
-	}
-	if err := writeMoved(l.store.disk, dir, from); err != nil {
-		return err
-	}
-	return l.store.disk.Rename(dir, to.folder(n))
-}
-
-// awaited returns a function that reports whether this node is to make a copy of a file again, and another one has good
-// bytes for it.
-func awaited(r *findings) func(catalog.FileName) bool {
-	return func(name catalog.FileName) (waits bool) {
-		err := r.catalog.View(func(v catalog.View) error {
-			f, err := v.File(name)
-			if err != nil {
-				return err
-			}
-			c := f.Copy(r.cfg.Replica)
-			if f.Removed != 0 || f.Lost != 0 || c == nil || c.Surplus || c.Good() {
-				return nil
-			}
-			p, err := v.Placement(r.cfg.Replica, name.Shard())
-			if err != nil || p.Holder != r.cfg.Self {
-				return err
-			}
-			holders, err := v.CoveringFile(&f)
-			waits = slices.ContainsFunc(holders, func(h catalog.Holding) bool { return h.Node != r.cfg.Self })
-			return err
-		})
-		return err == nil && waits
 	}
 }

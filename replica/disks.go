@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -94,6 +95,8 @@ type Disks struct {
 	doubt    func(context.Context, catalog.FileName, catalog.Digest)
 	bytes    func() ([]catalog.Root, error) // of each shard
 	busy     func() bool                    // other copies are made now
+	// how many files of the shard nobody else has good bytes of
+	sole func(catalog.Shard) (int, error)
 
 	mu     sync.Mutex
 	rests  map[*root]restOf
@@ -141,6 +144,7 @@ func newDisks(r *Replica) *Disks {
 			return roots, err
 		},
 		rests: make(map[*root]restOf), later: make(map[catalog.Shard]delay), clears: make(map[leftover]delay),
+		sole:  func(n catalog.Shard) (int, error) { return soleIn(r.agreed, n, math.MaxInt) },
 		stuck: make(map[*root]string), lacking: make(map[*root]lacking),
 	}
 }

@@ -94,8 +94,8 @@ func (l *shardList) note(n catalog.Shard, r *root) error {
 }
 
 // settle writes the list as the shards are found when the store is opened. While a disk is away, a list that is not
-// whole stays so.
-func (l *shardList) settle(shards *places, absent bool) error {
+// whole stays so. A shard that lies nowhere keeps the mark of a disk that was replaced, as long as kept says so.
+func (l *shardList) settle(shards *places, absent bool, kept func(mark string) bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.path == "" || absent && !l.whole {
@@ -105,6 +105,8 @@ func (l *shardList) settle(shards *places, absent bool) error {
 	for n := range shards {
 		if r := shards[n].root; r != nil {
 			is[n] = r.mark
+		} else if kept(l.marks[n]) {
+			is[n] = l.marks[n]
 		}
 	}
 	if l.whole && is == l.marks {
