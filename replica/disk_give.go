@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"holdfast/catalog"
 )
@@ -44,7 +45,14 @@ func (l *leavings) giveTo(n catalog.Shard, from, to *root) (done bool, err error
 			some.drop(name)
 		}
 	}
-	return true, s.reconcileShard(n)
+	if err := s.reconcileShard(n); err != nil {
+		return true, err
+	}
+	held, err := listFolder(to.folder(n))
+	for _, h := range held { // what was left there from before the move is read soon
+		s.fresh.add(h.Name, time.Now())
+	}
+	return true, err
 }
 
 // prepare makes the folder of a shard that is made again, unless an earlier try has.
@@ -75,8 +83,8 @@ func (l *leavings) prepare(n catalog.Shard, from, to *root, remains bool) error 
 	return l.store.disk.Rename(dir, to.folder(n))
 }
 
-// awaited returns a function that reports whether this node is to make a copy of a file again, and another one has good
-// bytes for it.
+// awaited returns a function that reports whether this node is to have a copy of a file, and another one has good bytes
+// to make it again from.
 func awaited(r *findings) func(catalog.FileName) bool {
 	return func(name catalog.FileName) (waits bool) {
 		err := r.catalog.View(func(v catalog.View) error {
@@ -85,7 +93,7 @@ func awaited(r *findings) func(catalog.FileName) bool {
 				return err
 			}
 			c := f.Copy(r.cfg.Replica)
-			if f.Removed != 0 || f.Lost != 0 || c == nil || c.Surplus || c.Good() {
+			if f.Removed != 0 || f.Lost != 0 || c == nil || c.Surplus {
 				return nil
 			}
 			p, err := v.Placement(r.cfg.Replica, name.Shard())

@@ -36,22 +36,24 @@ const (
 // looked through when it is back.
 type remaking struct {
 	*findings
-	disks *Disks
-	grace time.Duration // 0: no disk is given up unless somebody says so
+	disks  *Disks
+	proved *proved
+	grace  time.Duration // 0: no disk is given up unless somebody says so
 
 	looked   time.Time
 	trials   time.Time
-	begun    bool                     // the shards of replaced disks were looked for
-	replaced bool                     // some are among those to be told
+	begun    bool                     // begin was called
+	replaced []string                 // marks of replaced disks: all is told once untold is empty
 	missed   map[string]time.Duration // by mark: for how long, if longer than is written down
 	untold   map[catalog.Shard]bool   // made again, and what is missing is not reported yet
 	asked    map[string]bool          // marks of given-up disks whose shards were looked for since the start
 	tried    map[*root]time.Time      // when shards of the disk were given to others
 }
 
-func newRemaking(found *findings, disks *Disks) *remaking {
-	return &remaking{findings: found, disks: disks, grace: found.cfg.DiskGrace, missed: map[string]time.Duration{},
-		untold: map[catalog.Shard]bool{}, asked: map[string]bool{}, tried: map[*root]time.Time{}}
+func newRemaking(found *findings, disks *Disks, proved *proved) *remaking {
+	return &remaking{findings: found, disks: disks, proved: proved, grace: found.cfg.DiskGrace,
+		missed: map[string]time.Duration{}, untold: map[catalog.Shard]bool{},
+		asked: map[string]bool{}, tried: map[*root]time.Time{}}
 }
 
 // run looks at the disks until the context ends.
@@ -65,23 +67,10 @@ func (r *remaking) run(ctx context.Context) error {
 		} else if err := r.remake(ctx); err != nil && ctx.Err() == nil {
 			r.log.Warn("the shards of a disk that is gone could not all be given to other disks", "err", err)
 		}
-		if err := sleepOr(ctx, r.disks.again, goneLook); err != nil {
+		if err := sleep(ctx, goneLook); err != nil {
 			return err
 		}
 	}
-}
-
-// sleepOr sleeps until the time is over or wake receives.
-func sleepOr(ctx context.Context, wake <-chan struct{}, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-wake:
-	case <-timer.C:
-	}
-	return nil
 }
 
 // look counts for how long each disk is missed, or takes no writes, and gives up those of which that is too long.
@@ -160,12 +149,7 @@ func (r *remaking) remake(ctx context.Context) error {
 	if fault != nil {
 		return nil
 	}
-	if !r.begun {
-		r.begun = true
-		for _, n := range r.store.replaced(&r.store.shards) {
-			r.untold[n], r.replaced = true, true
-		}
-	}
+	r.begin(asked)
 	var failed error
 	for _, from := range r.store.roots {
 		g, ails := asked.missed(from.mark)
@@ -187,11 +171,32 @@ func (r *remaking) remake(ctx context.Context) error {
 		}
 		delete(r.untold, n)
 	}
-	if failed == nil && r.replaced {
-		failed = r.store.asked.told()
-		r.replaced = failed != nil
+	if failed == nil && len(r.replaced) > 0 {
+		if failed = r.store.asked.told(r.replaced); failed == nil {
+			r.replaced = nil
+		}
 	}
 	return failed
+}
+
+// begin finds, once, the shards of which something may be missing that was not reported before the node's start: those
+// of disks that were replaced, and those of which another disk has something left.
+func (r *remaking) begin(asked wishes) {
+	if r.begun {
+		return
+	}
+	r.begun = true
+	for _, n := range r.store.replaced(&r.store.shards) {
+		r.untold[n] = true
+	}
+	for _, l := range r.store.left.list() {
+		r.untold[l.shard] = true
+	}
+	for _, l := range asked.Lost {
+		if !l.Told {
+			r.replaced = append(r.replaced, l.Mark)
+		}
+	}
 }
 
 // recall finds the shards that were made again in place of those of the disk before the node was started: what is
@@ -252,6 +257,7 @@ func (r *remaking) give(ctx context.Context, from *root) error {
 		if failed = errors.Join(failed, err); !done {
 			continue
 		}
+		r.proved.forget(n)
 		rooms[to].room -= sizes[n].Bytes
 		r.untold[n] = true
 		given++

@@ -334,3 +334,76 @@ func TestOnlyAGoneDiskIsGivenUp(t *testing.T) {
 		t.Errorf("to a disk that is gone as well: %v, %v", done, err)
 	}
 }
+
+// TestADiskThatIsBackBeforeAnythingWasReported gives the shards of a disk to the other one, and stops before the catalog
+// hears of it; the disk is back at the next start. What others have is copied again, and nothing is set aside.
+func TestADiskThatIsBackBeforeAnythingWasReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, north, all, second := withDisks(t, disk.New())
+		mount := unmount(t, north.roots[1])
+		north.open()
+		for _, name := range second {
+			s := north.r.store
+			if done, err := s.left.giveTo(name.Shard(), s.roots[1], s.roots[0]); !done || err != nil {
+				t.Fatal(done, err)
+			}
+		}
+		mount()
+		north.open()
+		north.sized(1_000_000)
+		defer c.run("north-1", "south-1")()
+		defer c.judging()()
+		sleep(t.Context(), 3*time.Hour)
+		c.sound(len(all))
+		for _, dir := range north.r.store.quarantines() {
+			if names, err := folderNames(dir); err != nil || len(names) > 0 {
+				t.Errorf("set aside: %v, %v", names, err)
+			}
+		}
+		if left := north.r.store.left.list(); len(left) > 0 {
+			t.Errorf("left: %+v", left)
+		}
+	})
+}
+
+// TestWhatWasLeftIsReadSoon gives a shard back to the disk that it had moved away from: its files are read back as new ones
+// are, and no proof of the bytes on the disk that is gone counts.
+func TestWhatWasLeftIsReadSoon(t *testing.T) {
+	t.Parallel()
+	s, names := onTwoDisks(t, t.TempDir(), disk.New(), 2, 3000)
+	n := catalog.FileName(names[0]).Shard()
+	if err := moveTo(s, names, 3000, 1).run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for { // those that came just now
+		name, _, due := s.fresh.next(time.Now().Add(freshAfter + time.Minute))
+		if !due {
+			break
+		}
+		t.Log(name)
+	}
+	defer unmount(t, s.roots[1].path)()
+	if done, err := s.left.giveTo(n, s.roots[1], s.roots[0]); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	waits := map[catalog.FileName]bool{}
+	for {
+		name, _, due := s.fresh.next(time.Now().Add(freshAfter + time.Minute))
+		if !due {
+			break
+		}
+		waits[name] = true
+	}
+	if len(waits) != len(names) {
+		t.Errorf("to be read: %v", waits)
+	}
+	p := newProved()
+	h := heldOf(names[0], content(0, 3000))
+	if p.add(h); !p.has(h) {
+		t.Error("not proved")
+	}
+	if p.forget(n); p.has(h) {
+		t.Error("proved still")
+	}
+}

@@ -206,10 +206,10 @@ func (s *mounts) replaced(shards *places) (all []catalog.Shard) {
 }
 
 // told notes that what was missing of disks that were replaced is reported.
-func (a *asked) told() error {
+func (a *asked) told(marks []string) error {
 	return a.change(func(w *wishes) error {
 		for i := range w.Lost {
-			w.Lost[i].Told = true
+			w.Lost[i].Told = w.Lost[i].Told || slices.Contains(marks, w.Lost[i].Mark)
 		}
 		return nil
 	})

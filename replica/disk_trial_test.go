@@ -27,6 +27,10 @@ func TestAReadOnlyDiskServesAndIsEmptied(t *testing.T) {
 		}
 		stop := start()
 		twin.Refuse(north.roots[1], syscall.EROFS)
+		for i := 24; i < 36; i++ { // some of them would come to that disk, before a trial tells that it takes no writes
+			c.node("south-1").put(fileName(i), uint64(i), 1000)
+			all = append(all, fileName(i))
+		}
 		sleep(t.Context(), 10*time.Minute)
 		if got := north.state(1); got.State != DiskReadOnly || got.Shards != len(second) ||
 			!strings.Contains(got.Why, "read-only file system") || !strings.Contains(got.Why, "after 24h0m0s") {

@@ -87,7 +87,6 @@ type Disks struct {
 	log   *slog.Logger
 	limit *limiter
 	wake  chan struct{}
-	again chan struct{} // wakes who makes shards of disks that are gone again
 	grace time.Duration // for how long a disk may be gone
 
 	standing func(catalog.FileName) (standing, error)
@@ -125,7 +124,7 @@ type lacking struct {
 func newDisks(r *Replica) *Disks {
 	return &Disks{
 		store: r.store, log: r.log, limit: r.auditor.pace, wake: make(chan struct{}, 1),
-		again: make(chan struct{}, 1), grace: r.cfg.DiskGrace,
+		grace:    r.cfg.DiskGrace,
 		standing: standingIn(r), busy: r.puller.pulls.any,
 		doubt: func(ctx context.Context, name catalog.FileName, digest catalog.Digest) {
 			r.server.proved.drop(name)

@@ -177,7 +177,8 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 			pace: pace}}
 	r.Disks = newDisks(r)
 	store.left.waits = awaited(found)
-	r.remade, r.back = newRemaking(found, r.Disks), &backReader{findings: found, own: serves.Checksum, pace: pace}
+	r.remade = newRemaking(found, r.Disks, proved)
+	r.back = &backReader{findings: found, own: serves.Checksum, pace: pace}
 	return r, nil
 }
 
