@@ -369,6 +369,13 @@ func (d ownDisks) Wish(wish wire.DiskWish, _ string) (wire.Disks, error) {
 	return all, err
 }
 
+func (d ownDisks) Replacing(path, by string) (which string, effects []string, err error) {
+	if path != "/disk1" {
+		return "", nil, fmt.Errorf("disk %s: %w", path, ErrNotFound)
+	}
+	return "mark", []string{"its shards are made again, on " + by}, nil
+}
+
 type indexes struct{}
 
 func (indexes) Status(context.Context) ([]wire.IndexStatus, error) {

@@ -149,11 +149,31 @@ func TestStraysAreListedForOperators(t *testing.T) {
 		{catalog.RoleOperator, wire.DiskWish{Wish: "drain", Path: "/disk2"}, http.StatusNotFound}, {catalog.RoleOperator, wire.DiskWish{Wish: "pause"}, 0},
 		{catalog.RoleOperator, wire.DiskWish{Wish: "drain"}, http.StatusConflict}, {catalog.RoleOperator, wire.DiskWish{Wish: "pause", Path: "/disk1"}, http.StatusConflict},
 		{catalog.RoleOperator, wire.DiskWish{Wish: "format"}, http.StatusUnprocessableEntity},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "add", Path: "/disk1"}, 0}, {catalog.RoleOperator, wire.DiskWish{Wish: "add"}, http.StatusConflict},
+		{catalog.RoleCurator, wire.DiskWish{Wish: "replace", Path: "/disk1", By: "/disk3"}, http.StatusForbidden},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "replace", Path: "/disk2", By: "/disk3"}, http.StatusNotFound},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "replace", Path: "/disk1"}, http.StatusConflict},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "drain", Path: "/disk1", By: "/disk3"}, http.StatusConflict},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "replace", Path: "/disk1", By: "/disk3"}, http.StatusPreconditionRequired},
 	} {
 		got, err := as(tt.role).Disks().Wish(t.Context(), tt.wish)
 		if status(err) != tt.status || err == nil && got.Paused != (tt.wish.Wish == "pause") {
 			t.Errorf("%+v of a %s: %+v, %v", tt.wish, tt.role, got, err)
 		}
+	}
+	replace := wire.DiskWish{Wish: "replace", Path: "/disk1", By: "/disk3"}
+	_, err := as(catalog.RoleOperator).Disks().Wish(t.Context(), replace)
+	var unconfirmed *wire.Error
+	if !errors.As(err, &unconfirmed) || len(unconfirmed.Fields) != 1 {
+		t.Fatalf("replaced: %v", err)
+	}
+	replace.Confirm = unconfirmed.Confirm
+	if _, err := as(catalog.RoleOperator).Disks().Wish(t.Context(), replace); err != nil {
+		t.Errorf("confirmed: %v", err)
+	}
+	replace.By = "/disk4"
+	if _, err := as(catalog.RoleOperator).Disks().Wish(t.Context(), replace); status(err) != http.StatusPreconditionRequired {
+		t.Errorf("confirmed for another disk: %v", err)
 	}
 	all, err := as(catalog.RoleOperator).Files().Strays(t.Context())
 	if err != nil || len(all) != 2 || all[0].Strays[0].Name != "a.warc.gz" || all[1].Unreachable == "" {

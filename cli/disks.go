@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -15,6 +17,8 @@ import (
 
 type diskCmd struct {
 	List    diskListCmd    `cmd:"" help:"List a node's disks for files: free room, shards, state, and what is moving."`
+	Add     diskAddCmd     `cmd:"" help:"Make a folder ready to be a new disk, and say what to write into cluster.toml."`
+	Replace diskReplaceCmd `cmd:"" help:"Give a broken disk up for good: its files are made again on a new one."`
 	Drain   diskDrainCmd   `cmd:"" help:"Empty a disk: its shards move to the node's other disks."`
 	Undrain diskUndrainCmd `cmd:"" help:"Use a drained disk again."`
 	Pause   diskPauseCmd   `cmd:"" help:"Pause the moving of shards between a node's disks."`
@@ -100,6 +104,80 @@ type diskUndrainCmd struct {
 
 func (c diskUndrainCmd) Run(a *app) error {
 	return wishDisks(a, wire.DiskWish{Wish: "undrain", Path: filepath.Clean(c.Path)})
+}
+
+type diskAddCmd struct {
+	Path string `arg:"" help:"A folder on the mounted disk."`
+}
+
+func (diskAddCmd) Help() string {
+	return "Looks whether the folder can be a disk for files of the node that is asked, and marks it. The node uses " +
+		"it from the\n" +
+		"first start with the folder in its cluster.toml; if the disk is not mounted then, the folder is left alone."
+}
+
+func (c diskAddCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		path := filepath.Clean(c.Path)
+		now, err := archive.Disks().Wish(ctx, wire.DiskWish{Wish: "add", Path: path})
+		if err != nil {
+			return err
+		}
+		return a.answer(now, func() error { return nextDisks(a, now, "", path) })
+	})
+}
+
+type diskReplaceCmd struct {
+	Old string `arg:"" help:"The broken disk's folder for files, as written in cluster.toml."`
+	New string `arg:"" help:"A folder on the new disk, mounted. It may have the old one's path."`
+	Yes bool   `help:"Do it without asking."`
+}
+
+func (diskReplaceCmd) Help() string {
+	return "The old disk counts as gone for good, without a grace time. From the first start with the new disk in " +
+		"cluster.toml, its\n" +
+		"shards are made again from other nodes. A disk that is there and has the only good bytes of files is not " +
+		"replaced: drain it\n" +
+		"first. Until the start, \"disk undrain OLD\" takes it back."
+}
+
+func (diskReplaceCmd) exits() []string {
+	return []string{"0   noted: write the new disk into cluster.toml, and start the node again",
+		"1   refused, or one of the disks does not fit"}
+}
+
+func (c diskReplaceCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		old, path := filepath.Clean(c.Old), filepath.Clean(c.New)
+		var now wire.Disks
+		err := a.confirmed(c.Yes, func(confirm string) (err error) {
+			now, err = archive.Disks().Wish(ctx, wire.DiskWish{Wish: "replace", Path: old, By: path,
+				Confirmation: wire.Confirmation{Confirm: confirm}})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return a.answer(now, func() error { return nextDisks(a, now, old, path) })
+	})
+}
+
+// nextDisks says which line of cluster.toml makes the node use a new disk, in place of an old one or beside all.
+func nextDisks(a *app, now wire.Disks, old, path string) error {
+	if old == path {
+		_, err := fmt.Fprintf(a.stdout, "%s is ready. Start the node again\n", path)
+		return err
+	}
+	var files []string
+	for _, d := range now.Disks {
+		if d.Path != old && d.Path != path {
+			files = append(files, strconv.Quote(d.Path))
+		}
+	}
+	files = append(files, strconv.Quote(path))
+	_, err := fmt.Fprintf(a.stdout, "%s is ready. Write into the [[node]] of this node in cluster.toml, and start "+
+		"the node again:\nfiles = [%s]\n", path, strings.Join(files, ", "))
+	return err
 }
 
 type diskPauseCmd struct{}

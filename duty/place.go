@@ -17,6 +17,10 @@ type Room struct {
 	Alive bool
 	// Silent nodes were not heard from for so long that their shards are made again on others: see duty.Silent.
 	Silent bool
+	// Lacking is how many shards the node holds that none of its disks has, nor has room for, as it says itself; Next
+	// are those of them that are to be made again on others now.
+	Lacking int
+	Next    []catalog.Shard
 }
 
 // share is one node's part of a replica.
@@ -35,7 +39,8 @@ type share struct {
 // shards without a holder, then those of draining nodes, then those of nodes that have more than their share by a
 // margin. A node's share follows from its weight times its room, including what it holds. Only living, known nodes
 // are given shards. A node that is not heard from keeps its shards, unless it is silent: then those for which others
-// have room are made again there, and what is not made yet when it comes back stays its own. At most max shards move
+// have room are made again there, and what is not made yet when it comes back stays its own. So are shards that a node
+// has lost with a disk and has no room for. At most max shards move
 // at a time, those under way included, and more begin when half of them have ended; and as many of silent nodes, by
 // themselves. Shards without a holder do not count towards max, nor, from level 2 on, do shards without files, many of
 // which are switched by one command. No assignment has more than 512 shards.
@@ -54,6 +59,7 @@ func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int
 	}
 	p := placing{layout: layout, given: map[catalog.NodeID][]catalog.Shard{}, most: max, moves: max, again: max}
 	p.shares = sharesOf(replica, members, nodes, layout, totals.Bytes)
+	p.lacking = lackingIn(layout, nodes)
 	if !slices.ContainsFunc(p.shares, func(s share) bool { return s.takes }) {
 		return nil, nil
 	}
@@ -89,12 +95,14 @@ func withoutFiles(view catalog.View, replica catalog.ReplicaName) ([]bool, error
 type placing struct {
 	layout []catalog.Placement
 	empty  []bool // shards whose move costs nothing
-	shares []share
-	given  map[catalog.NodeID][]catalog.Shard
-	most   int     // moves at a time
-	moves  int     // that may still begin
-	again  int     // moves that may still begin from silent nodes
-	bytes  float64 // of a shard that has files, on average
+	// shards that their holder has lost with a disk
+	lacking map[catalog.Shard]bool
+	shares  []share
+	given   map[catalog.NodeID][]catalog.Shard
+	most    int     // moves at a time
+	moves   int     // that may still begin
+	again   int     // moves that may still begin from silent nodes
+	bytes   float64 // of a shard that has files, on average
 }
 
 func sharesOf(replica catalog.ReplicaName, members []catalog.Member, nodes []Room, layout []catalog.Placement,
@@ -121,7 +129,7 @@ func sharesOf(replica catalog.ReplicaName, members []catalog.Member, nodes []Roo
 		if i >= 0 && nodes[i].Alive && !m.Draining {
 			s.takes = true
 			s.space = float64(max(nodes[i].Free, 0)) * roomUsed
-			held := float64(bytes) * float64(holds) / catalog.Shards
+			held := float64(bytes) * float64(max(holds-nodes[i].Lacking, 0)) / catalog.Shards
 			s.score = float64(cmp.Or(m.Weight, 100)) * (float64(max(nodes[i].Free, 0)) + held)
 		}
 		shares = append(shares, s)
@@ -223,8 +231,8 @@ func (p *placing) run() {
 			p.give(catalog.Shard(i), from) // calls the move off
 		case next != nil && next.drained:
 			p.give(catalog.Shard(i), p.neediest(""))
-		case from.silent && at.Next == "":
-			p.rebuild(i)
+		case (from.silent || p.lacking[catalog.Shard(i)]) && at.Next == "":
+			p.rebuild(i, from)
 		case from.drained && at.Next == "" && p.mayMove(i):
 			p.give(catalog.Shard(i), p.neediest(""))
 		}
@@ -234,14 +242,15 @@ func (p *placing) run() {
 	}
 	for i, at := range p.layout { // what was begun while a node was away, or drained
 		from, next := p.share(at.Holder), p.share(at.Next)
-		if from != nil && next != nil && from.takes && from.lacks() && next.takes && next.exceeds() {
+		if from != nil && next != nil && from.takes && from.lacks() && next.takes && next.exceeds() &&
+			!p.lacking[catalog.Shard(i)] {
 			next.load--
 			p.give(catalog.Shard(i), from)
 		}
 	}
 	for i, at := range p.layout {
 		from := p.share(at.Holder)
-		if from == nil || !from.takes || at.Next != "" || from.load <= from.target {
+		if from == nil || !from.takes || at.Next != "" || from.load <= from.target || p.lacking[catalog.Shard(i)] {
 			continue
 		}
 		if to := p.neediest(from.node); to != nil && to.load < to.target && p.mayMove(i) {
@@ -251,17 +260,34 @@ func (p *placing) run() {
 	}
 }
 
-// rebuild gives a silent node's shard to one that has room for it, if there is any.
-func (p *placing) rebuild(shard int) {
+// rebuild gives a shard that its holder cannot be asked for to another node that has room for it, if there is any.
+func (p *placing) rebuild(shard int, from *share) {
 	if p.empty[shard] {
-		p.give(catalog.Shard(shard), p.neediest(""))
+		if to := p.neediest(from.node); to != nil {
+			from.load--
+			p.give(catalog.Shard(shard), to)
+		}
 		return
 	}
-	to := p.neediest("", func(s *share) bool { return s.space >= p.bytes })
+	to := p.neediest(from.node, func(s *share) bool { return s.space >= p.bytes })
 	if to != nil && p.mayMove(shard) {
 		to.space -= p.bytes
+		from.load--
 		p.give(catalog.Shard(shard), to)
 	}
+}
+
+// lackingIn returns the shards that are to be made again because their holder has lost them with a disk.
+func lackingIn(layout []catalog.Placement, nodes []Room) map[catalog.Shard]bool {
+	out := map[catalog.Shard]bool{}
+	for _, n := range nodes {
+		for _, s := range n.Next {
+			if int(s) < len(layout) && layout[s].Holder == n.Node {
+				out[s] = true
+			}
+		}
+	}
+	return out
 }
 
 // mayMove reports whether the shard may begin to move, and counts it.
@@ -277,10 +303,10 @@ func (p *placing) mayMove(shard int) bool {
 	return true
 }
 
-// left is how many moves may still begin, of those that the shard's is one of. Those from silent nodes are counted by
-// themselves: what nobody else has cannot be made again until such a node is back, and waits.
+// left is how many moves may still begin, of those that the shard's is one of. Those from silent nodes, and of lost
+// disks, are counted by themselves: what nobody else has cannot be made again until such a node is back, and waits.
 func (p *placing) left(shard int) *int {
-	if from := p.share(p.layout[shard].Holder); from != nil && from.silent {
+	if from := p.share(p.layout[shard].Holder); from != nil && (from.silent || p.lacking[catalog.Shard(shard)]) {
 		return &p.again
 	}
 	return &p.moves

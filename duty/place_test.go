@@ -2,6 +2,7 @@ package duty_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"holdfast/catalog"
@@ -143,6 +144,57 @@ func TestWhatCannotBeMadeAgainHoldsUpNothingElse(t *testing.T) {
 			if silent, others := next(); silent != max || others != max {
 				rt.Fatalf("%d shards of a silent node wait and %d of a draining one move, want %d of each", silent, others, max)
 			}
+		}
+	})
+}
+
+// TestShardsOfALostDiskGoToOthers has a node that lost half of its shards with a disk and has no room for them. These go
+// to the node that has room; none comes to the node without room, no move is called off, and none is begun twice.
+func TestShardsOfALostDiskGoToOthers(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := newScript(t)
+		s.replica("other", nil)
+		s.replica("north", nil)
+		for _, name := range []string{"north-0", "north-2"} {
+			s.node(name, map[string]string{"idle": ""})
+		}
+		s.settle(rt, "north", 600)
+		layout, err := s.view().Layout("north")
+		s.check(err)
+		var lost []catalog.Shard
+		for i, p := range layout {
+			if p.Holder == id("north-0") && i%2 == 0 {
+				lost = append(lost, catalog.Shard(i))
+			}
+		}
+		s.free["north-0"], s.free["north-2"] = 0, 10_000
+		most := rapid.IntRange(1, 48).Draw(rt, "named at a time")
+		for round := 0; len(lost) > 0; round++ {
+			rooms := s.rooms()
+			i := slices.IndexFunc(rooms, func(r duty.Room) bool { return r.Node == id("north-0") })
+			rooms[i].Lacking, rooms[i].Next = len(lost), lost[:min(len(lost), most)]
+			for again := range 2 { // once more before they have moved
+				assignments, err := duty.Place(s.view(), "north", rooms, 64)
+				s.check(err)
+				for _, a := range assignments {
+					if a.Node != id("north-2") {
+						rt.Fatalf("%d shards go to %s", len(a.Shards), a.Node)
+					}
+					s.apply(catalog.AssignShards, a)
+				}
+				if again > 0 && len(assignments) > 0 {
+					rt.Fatalf("round %d: told twice: %v", round, assignments)
+				}
+			}
+			for _, shard := range rooms[i].Next {
+				p, err := s.view().Placement("north", shard)
+				s.check(err)
+				if p.Next != id("north-2") {
+					rt.Fatalf("shard %s: %+v", shard, p)
+				}
+				s.apply(catalog.SwitchShard, catalog.Switch{Replica: "north", Shard: shard, Node: p.Next})
+			}
+			lost = lost[len(rooms[i].Next):]
 		}
 	})
 }

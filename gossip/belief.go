@@ -95,5 +95,6 @@ func same(a, b Facts) bool {
 	addresses, roles := slices.Equal(a.Addresses, b.Addresses), slices.Equal(a.Roles, b.Roles)
 	return addresses && roles && a.Name == b.Name && a.Replica == b.Replica && a.Place == b.Place &&
 		a.Free == b.Free && a.Total == b.Total && a.Load == b.Load && a.Version == b.Version &&
-		a.Raft == b.Raft && a.Jobs == b.Jobs && a.Standing == b.Standing
+		a.Raft == b.Raft && a.Jobs == b.Jobs && a.Standing == b.Standing &&
+		a.Lacking.Shards == b.Lacking.Shards && slices.Equal(a.Lacking.Next, b.Lacking.Next)
 }

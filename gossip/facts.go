@@ -23,6 +23,14 @@ type Facts struct {
 	Raft      string // the leader, as this node sees it
 	Jobs      int    // running here
 	Standing  Standing
+	Lacking   Lacking
+}
+
+// Lacking is how many shards the node holds for the archive whose disk it has given up, and for which its other disks
+// have no room; and those of them that others should take next. A node of an earlier version says nothing of it.
+type Lacking struct {
+	Shards int
+	Next   []uint16
 }
 
 // Standing is how far a node's log is: it tells a node that was set back to an older copy of itself. A node of an
@@ -42,6 +50,9 @@ const (
 	maxFacts     = 512 // bytes; memberlist carries no more
 	factsVersion = 1
 	maxList      = 32
+
+	// MaxLacking is how many of a node's shards without a disk are named at a time.
+	MaxLacking = 48
 )
 
 // encode writes all of f but the ID, which memberlist carries itself.
@@ -66,10 +77,24 @@ func (f Facts) encode() ([]byte, error) {
 	for _, n := range f.Standing.numbers() {
 		b = binary.AppendUvarint(b, *n)
 	}
-	if len(b) > maxFacts {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(b), maxFacts)
+	whole := f.Lacking.append(b)
+	if len(whole) > maxFacts { // its shards wait
+		whole = Lacking{Shards: f.Lacking.Shards}.append(b)
 	}
-	return b, nil
+	if len(whole) > maxFacts {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(whole), maxFacts)
+	}
+	return whole, nil
+}
+
+func (l Lacking) append(b []byte) []byte {
+	b = binary.AppendUvarint(b[:len(b):len(b)], uint64(max(l.Shards, 0)))
+	next := l.Next[:min(len(l.Next), MaxLacking)]
+	b = append(b, byte(len(next)))
+	for _, n := range next {
+		b = binary.BigEndian.AppendUint16(b, n)
+	}
+	return b
 }
 
 func appendText(b []byte, text string) []byte {
@@ -96,6 +121,9 @@ func decodeFacts(id string, data []byte) (Facts, error) {
 			*n = r.uvarint()
 		}
 	}
+	if len(r.rest) > 0 {
+		f.Lacking = r.lacking()
+	}
 	if math.IsNaN(f.Load) || math.IsInf(f.Load, 0) {
 		f.Load = 0
 	}
@@ -108,6 +136,7 @@ func decodeFacts(id string, data []byte) (Facts, error) {
 // clone returns a copy that shares no memory with f.
 func (f Facts) clone() Facts {
 	f.Addresses, f.Roles = slices.Clone(f.Addresses), slices.Clone(f.Roles)
+	f.Lacking.Next = slices.Clone(f.Lacking.Next)
 	return f
 }
 
@@ -144,6 +173,22 @@ func (r *reader) text() string {
 		return ""
 	}
 	return string(r.take(int(n)))
+}
+
+func (r *reader) lacking() (l Lacking) {
+	l.Shards = int(min(r.uvarint(), math.MaxInt32))
+	n := r.take(1)
+	if n == nil {
+		return Lacking{}
+	}
+	for range n[0] {
+		two := r.take(2)
+		if two == nil {
+			return Lacking{}
+		}
+		l.Next = append(l.Next, binary.BigEndian.Uint16(two))
+	}
+	return l
 }
 
 func (r *reader) list() []string {

@@ -19,7 +19,8 @@ func TestFactsSurviveEncoding(t *testing.T) {
 		{"empty", Facts{ID: "x"}},
 		{"full", Facts{ID: "x", Standing: Standing{Log: 1 << 62, Boot: 2, Term: 3, LastTerm: 4, LastIndex: 5},
 			Name: "n", Replica: "r", Place: "Århus", Addresses: []string{"a:1", "b:2"},
-			Roles: []string{"crawl", "vote"}, Free: math.MaxUint64, Total: 1, Load: 0.5, Version: "v", Raft: "y", Jobs: 9}},
+			Roles: []string{"crawl", "vote"}, Free: math.MaxUint64, Total: 1, Load: 0.5, Version: "v", Raft: "y", Jobs: 9,
+			Lacking: Lacking{Shards: 4096, Next: []uint16{0, 4095}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -34,12 +35,13 @@ func TestFactsSurviveEncoding(t *testing.T) {
 			if !same(got, tt.in) {
 				t.Error("same says they differ")
 			}
-			earlier := len(data) // the facts of an earlier version end before the standing
+			earlier := len(data) - len(Lacking{Shards: tt.in.Lacking.Shards, Next: tt.in.Lacking.Next}.append(nil))
+			before := earlier // the facts of earlier versions end before what is lacking, and before the standing
 			for _, n := range tt.in.Standing.numbers() {
 				earlier -= len(binary.AppendUvarint(nil, *n))
 			}
 			for n := range data {
-				if n == earlier {
+				if n == earlier || n == before {
 					continue
 				}
 				if _, err := decodeFacts("x", data[:n]); err == nil {
@@ -124,4 +126,20 @@ func FuzzFacts(f *testing.F) {
 			t.Errorf("%+v became %+v, %v", facts, back, err)
 		}
 	})
+}
+
+// TestFactsWithoutRoomForShards names as many shards as fit, or none: the facts themselves are never refused for them.
+func TestFactsWithoutRoomForShards(t *testing.T) {
+	f := Facts{ID: "x", Lacking: Lacking{Shards: 100, Next: make([]uint16, 100)}}
+	for name, want := range map[string]int{"n": MaxLacking, strings.Repeat("n", 440): 0} {
+		f.Name = name
+		data, err := f.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decodeFacts("x", data)
+		if err != nil || got.Lacking.Shards != 100 || len(got.Lacking.Next) != want {
+			t.Errorf("%d bytes of name: %+v, %v", len(name), got.Lacking, err)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/gossip"
+	"holdfast/node/steward"
 	"holdfast/node/wire"
 	"holdfast/peer"
 	"holdfast/raft"
@@ -94,8 +95,29 @@ func (n *Node) facts() gossip.Facts {
 			f.Standing = gossip.Standing(s)
 		}
 	}
+	if n.replica != nil {
+		shards, next := n.replica.Disks.Lacking(gossip.MaxLacking)
+		f.Lacking.Shards = shards
+		for _, s := range next {
+			f.Lacking.Next = append(f.Lacking.Next, uint16(s))
+		}
+	}
 	f.Free, f.Total = n.space().All()
 	return f
+}
+
+// lackingOf returns what nodes say of shards that they have lost with a disk and have no room for; of two answers of a
+// node, the later one counts.
+func lackingOf(all []gossip.Facts) map[catalog.NodeID]steward.Lacking {
+	out := map[catalog.NodeID]steward.Lacking{}
+	for i := range all {
+		one := steward.Lacking{Shards: all[i].Lacking.Shards}
+		for _, s := range all[i].Lacking.Next {
+			one.Next = append(one.Next, catalog.Shard(s))
+		}
+		out[catalog.NodeID(all[i].ID)] = one
+	}
+	return out
 }
 
 // heard is what gossip says of each node.

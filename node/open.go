@@ -107,7 +107,7 @@ func storeConfig(cfg config.Config) replica.StoreConfig {
 		reserve = -1
 	}
 	return replica.StoreConfig{Roots: cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"),
-		Quarantine: in("quarantine"), Reserve: reserve, Known: in("roots"), Fresh: in("fresh"),
+		Quarantine: in("quarantine"), Reserve: reserve, Known: in("roots"), Shards: in("shards"), Fresh: in("fresh"),
 		Asked: in("disks.json")}
 }
 
@@ -169,7 +169,7 @@ func (n *Node) openReplica() error {
 		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving),
 		AuditRate: int64(n.cfg.Limits.AuditPace), PresenceEvery: time.Duration(n.cfg.Limits.Presence),
 		Challenges: n.cfg.Limits.Challenges,
-		AuditHours: n.cfg.Limits.AuditHours.Has,
+		AuditHours: n.cfg.Limits.AuditHours.Has, DiskGrace: time.Duration(n.cfg.Limits.DiskGrace),
 	}, store, sums, others, watched, duties, n.log)
 	if err != nil {
 		return err

@@ -133,6 +133,9 @@ func (n *Node) steward() *steward.Steward {
 	}
 	return steward.New(steward.Config{Self: n.id, Lease: time.Duration(n.cfg.Limits.Lease), Agreement: n.raft,
 		Contacts: n.raft.Contacts, Alive: alive, News: n.changed.C, Now: n.clocks.Now,
+		Lacking: func() map[catalog.NodeID]steward.Lacking {
+			return lackingOf(append(n.gossip.Alive(), n.facts()))
+		},
 		RebuildAfter: time.Duration(n.cfg.Limits.RebuildAfter),
 		Unsure:       n.clocks.Doubtful, Log: n.log})
 }

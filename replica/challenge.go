@@ -98,7 +98,8 @@ func (r *agreed) examinerOf(name catalog.FileName, replica catalog.ReplicaName, 
 }
 
 // Challenge answers a challenge of the node from, which must be the copy's examiner. The bytes are read; when they turn
-// out wrong or gone, that is reported to the catalog besides. A few at a time, else ErrBusy.
+// out wrong or gone, that is reported to the catalog besides. A few at a time, else ErrBusy; ErrNotMounted while the
+// copy's disk is away.
 func (r *server) Challenge(ctx context.Context, from catalog.NodeID, c Challenge) ([]byte, error) {
 	if len(c.Nonce) != nonceSize {
 		return nil, fmt.Errorf("challenge for %s: a nonce of %d bytes: want %d", c.Name, len(c.Nonce), nonceSize)
@@ -126,6 +127,9 @@ func (r *server) Challenge(ctx context.Context, from catalog.NodeID, c Challenge
 	mac, got, err := c.readFor(ctx, r.store, from, r.cfg.Self, heldAs(f), r.answering)
 	switch {
 	case err != nil && ctx.Err() == nil && !r.store.shards.present(c.Name):
+		if away := r.store.reachable(c.Name); away != nil { // nobody can tell: it is not the answer that it is gone
+			return nil, fmt.Errorf("answer the challenge of %s for %s: %w", from, c.Name, away)
+		}
 		r.store.noteMissing(c.Name)
 		if good {
 			r.doubtful(ctx, missingFinding(c.Name))

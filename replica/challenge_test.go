@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -355,4 +356,32 @@ func TestChallengesOfWhatChanges(t *testing.T) {
 			t.Error("challenges by a draw that does not hold")
 		}
 	})
+}
+
+// TestADiskThatIsAwayIsNoWrongAnswer challenges copies, and has copies read again, while the disk of the node that is asked
+// is away, and then that of the one that asks: no copy is said to be missing or wrong, and none is said to be right.
+func TestADiskThatIsAwayIsNoWrongAnswer(t *testing.T) {
+	for _, whose := range []string{"south-1", "north-1"} {
+		synctest.Test(t, func(t *testing.T) {
+			c, all := challenging(t, "north-1", "south-1")
+			defer unmount(t, filepath.Join(c.node(whose).dir, "files"))()
+			got := c.node("north-1").challenge(AuditScope{})
+			if got.Wrong+got.Late > 0 || got.Excepted > 0 || got.Files > 0 || got.Refused+got.Unreached != len(all) {
+				t.Errorf("%s: %+v", whose, got)
+			}
+			if _, err := c.node(whose).r.Verify(t.Context(), all[0]); !errors.Is(err, ErrNotMounted) {
+				t.Errorf("%s: read again: %v", whose, err)
+			}
+			for _, name := range all {
+				for _, replica := range []catalog.ReplicaName{"north", "south"} {
+					if one := c.copyOf(name, replica); !one.Good() {
+						t.Errorf("%s: %s in %s: %+v", whose, name, replica, one)
+					}
+				}
+			}
+			if missing := c.node(whose).r.store.Missing(); len(missing) > 0 {
+				t.Errorf("%s: noted as missing: %v", whose, missing)
+			}
+		})
+	}
 }

@@ -35,10 +35,13 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left above the reserve", size, best.path,
 			disk.ErrFull, max(room, 0))
 	}
-	if err := best.mounted(); err != nil {
+	if err := errors.Join(best.mounted(), best.writable()); err != nil {
 		return nil, nil, err
 	}
 	if sh.root == nil {
+		if err := s.list.note(n, best); err != nil {
+			return nil, nil, err
+		}
 		if err := s.disk.MkdirAll(filepath.Join(best.path, n.String())); err != nil {
 			return nil, nil, err
 		}
@@ -69,7 +72,7 @@ func (s *Store) hasRoom(f catalog.File) bool {
 	defer sh.mu.Unlock()
 	var room int64
 	var err error
-	if sh.root != nil && sh.root.absent != nil {
+	if sh.root != nil && (sh.root.absent != nil || sh.root.refuses() != nil) {
 		return false
 	}
 	if sh.root != nil {
@@ -86,7 +89,7 @@ func (s *Store) hasRoom(f catalog.File) bool {
 func (s *mounts) choose(n catalog.Shard, size int64) (best *root, room int64, err error) {
 	highest := math.Inf(-1)
 	for _, r := range s.roots {
-		if r.draining.Load() || r.absent != nil {
+		if r.draining.Load() || r.absent != nil || r.refuses() != nil {
 			continue
 		}
 		free, err := s.room(r)
@@ -102,7 +105,8 @@ func (s *mounts) choose(n catalog.Shard, size int64) (best *root, room int64, er
 		}
 	}
 	if best == nil {
-		return nil, 0, errors.New("every disk for files is being emptied: undrain one, or add another")
+		return nil, 0, errors.New("every disk for files is being emptied, is away, or takes no writes: " +
+			"undrain one, or add another")
 	}
 	return best, room, nil
 }

@@ -148,6 +148,7 @@ func (n *node) storeConfig() StoreConfig {
 	cfg := storeConfig(n.dir)
 	if len(n.roots) > 0 {
 		cfg.Roots, cfg.Known, cfg.Asked = n.roots, filepath.Join(n.dir, "roots"), filepath.Join(n.dir, "disks.json")
+		cfg.Shards = filepath.Join(n.dir, "shards")
 	}
 	return cfg
 }

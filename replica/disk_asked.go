@@ -23,14 +23,17 @@ type asked struct {
 	mu   sync.Mutex
 	now  wishes
 	torn error    // the file could not be read: nothing moves until somebody has looked
-	away []string // folders of the settings whose disk was emptied and was not there at the start
+	away []string // folders of the settings that are not used since the start, such as that of an emptied disk
 }
 
 // wishes is the content of the file.
 type wishes struct {
-	Drain     []drain `json:"drain,omitempty"`
-	Paused    bool    `json:"paused,omitempty"`    // no shard moves
-	Balancing bool    `json:"balancing,omitempty"` // the disks were found unevenly full, and are not even yet
+	Drain     []drain    `json:"drain,omitempty"`
+	Gone      []goneDisk `json:"gone,omitempty"`
+	Added     []newDisk  `json:"added,omitempty"`
+	Lost      []lostDisk `json:"lost,omitempty"`
+	Paused    bool       `json:"paused,omitempty"`    // no shard moves
+	Balancing bool       `json:"balancing,omitempty"` // the disks were found unevenly full, and are not even yet
 }
 
 // drain is a disk that is to be emptied, or was.
@@ -76,7 +79,9 @@ func (a *asked) change(do func(*wishes) error) error {
 	if err := do(&next); err != nil {
 		return err
 	}
-	if next.Paused == a.now.Paused && next.Balancing == a.now.Balancing && slices.Equal(next.Drain, a.now.Drain) {
+	if next.Paused == a.now.Paused && next.Balancing == a.now.Balancing && slices.Equal(next.Drain, a.now.Drain) &&
+		slices.Equal(next.Gone, a.now.Gone) && slices.Equal(next.Added, a.now.Added) &&
+		slices.Equal(next.Lost, a.now.Lost) {
 		return nil
 	}
 	if a.path != "" {
@@ -90,7 +95,8 @@ func (a *asked) change(do func(*wishes) error) error {
 }
 
 func (w wishes) copy() wishes {
-	w.Drain = slices.Clone(w.Drain)
+	w.Drain, w.Gone = slices.Clone(w.Drain), slices.Clone(w.Gone)
+	w.Added, w.Lost = slices.Clone(w.Added), slices.Clone(w.Lost)
 	return w
 }
 
@@ -135,7 +141,8 @@ func (a *asked) takenAway(path string) bool {
 	return true
 }
 
-// forget forgets disks that were emptied, are not there (their paths by their marks), and are not in the settings.
+// forget forgets disks that were emptied, are not there (their paths by their marks), and are not in the settings; new
+// ones that are used; and those that were replaced and are in the settings no more.
 func (a *asked) forget(settings []string, there map[string]string) error {
 	now, fault := a.look()
 	if fault != nil {
@@ -147,6 +154,10 @@ func (a *asked) forget(settings []string, there map[string]string) error {
 				w.drop(d.Mark)
 			}
 		}
+		w.Added = slices.DeleteFunc(w.Added, func(n newDisk) bool { return there[n.Mark] != "" })
+		w.Lost = slices.DeleteFunc(w.Lost, func(l lostDisk) bool {
+			return l.Told && !slices.Contains(settings, l.Path)
+		})
 		return nil
 	})
 }

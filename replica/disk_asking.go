@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -17,8 +18,8 @@ func (d *Disks) Drain(path string) (DiskReport, error) {
 	return d.ask(func(w *wishes) error { return d.noteDrain(w, path) })
 }
 
-// Undrain puts the disk at the path into use again, full or emptied. A disk at the place of one that was emptied and
-// taken away is used from the next start.
+// Undrain puts the disk at the path into use again, full or emptied, and takes back that it is to be replaced. A disk
+// at the place of one that was emptied and taken away is used from the next start.
 func (d *Disks) Undrain(path string) (DiskReport, error) {
 	return d.ask(func(w *wishes) error { return d.noteUndrain(w, path) })
 }
@@ -42,7 +43,19 @@ func (d *Disks) TakenAway(path string) bool {
 // Takes reports whether new shards may be put on the disk at the path.
 func (d *Disks) Takes(path string) bool {
 	r := d.rootAt(path)
-	return r != nil && !r.draining.Load()
+	return r != nil && !r.draining.Load() && r.mounted() == nil && r.refuses() == nil
+}
+
+// Lacking returns how many shards this node holds for the archive whose disk is given up, and for which no other disk
+// has room, and at most that many of them whose files others have.
+func (d *Disks) Lacking(most int) (shards int, next []catalog.Shard) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.store.roots {
+		shards += d.lacking[r].shards
+		next = append(next, d.lacking[r].next...)
+	}
+	return shards, next[:min(len(next), most)]
 }
 
 // Mounted answers ErrNotMounted when the disk at the path has gone away since the store was opened.
@@ -95,6 +108,7 @@ func (d *Disks) noteDrain(w *wishes, path string) error {
 
 func (d *Disks) noteUndrain(w *wishes, path string) error {
 	r := d.rootAt(path)
+	w.Lost = slices.DeleteFunc(w.Lost, func(l lostDisk) bool { return l.Path == filepath.Clean(path) && !l.Told })
 	if r != nil {
 		w.drop(r.mark)
 		return nil
@@ -128,7 +142,11 @@ func (d *Disks) Report() (DiskReport, error) {
 	}
 	for _, path := range d.store.asked.away {
 		one := DiskState{Path: path, State: DiskGone, Why: DiskTakenAway}
-		if _, still := asked.drained("", path); !still {
+		mark, _ := readMark(path)
+		why := asked.unused(path, mark)
+		if _, still := asked.drained("", path); why != "" {
+			one.Why = why
+		} else if !still {
 			one.Why = "used from the node's next start"
 		}
 		out.Disks = append(out.Disks, one)
@@ -147,7 +165,7 @@ func (d *Disks) Report() (DiskReport, error) {
 func (d *Disks) state(r *root, asked wishes) DiskState {
 	one := DiskState{Path: r.path, State: DiskInUse}
 	if gone := r.mounted(); gone != nil {
-		one.State, one.Why = DiskGone, gone.Error()
+		one.State, one.Why = DiskGone, d.whyGone(r, gone, asked)
 		if asked.emptied(r.mark) {
 			one.State, one.Why = DiskEmptied, ""
 		}
@@ -159,9 +177,19 @@ func (d *Disks) state(r *root, asked wishes) DiskState {
 			one.State = DiskEmptied
 		}
 	}
+	if asked.isLost(r.mark) {
+		one.Why = diskLeaves
+	}
 	var err error
 	if one.Room, one.Total, err = d.rooms(r); err != nil {
 		one.Why = err.Error()
+		return one
+	}
+	if why := r.refuses(); why != nil {
+		if one.State == DiskInUse {
+			one.State = DiskReadOnly
+		}
+		one.Why = d.whyReadOnly(r, why, asked)
 		return one
 	}
 	d.mu.Lock()
@@ -169,9 +197,49 @@ func (d *Disks) state(r *root, asked wishes) DiskState {
 	if rest := d.rests[r]; time.Now().Before(rest.until) {
 		one.Why = rest.why
 	} else if one.State != DiskEmptied {
-		one.Why = d.stuck[r]
+		one.Why = cmp.Or(d.stuck[r], r.faulty())
 	}
 	return one
+}
+
+// whyGone says what becomes of the shards of a disk that is not there.
+func (d *Disks) whyGone(r *root, gone error, asked wishes) string {
+	d.mu.Lock()
+	lacks := d.stuck[r]
+	d.mu.Unlock()
+	missed, known := asked.missed(r.mark)
+	text := gone.Error()
+	switch {
+	case asked.isLost(r.mark):
+		return text + "; " + diskLeaves
+	case !known || !missed.GivenUp && d.grace == 0:
+	case !missed.GivenUp:
+		return fmt.Sprintf("%s; after %v without it, its shards are made again elsewhere", text, d.grace)
+	default:
+		text += "; it is given up, and its shards are made again elsewhere"
+		if lacks != "" {
+			text += ": " + lacks
+		}
+	}
+	return text
+}
+
+// whyReadOnly says why a disk takes no writes, and what becomes of its shards.
+func (d *Disks) whyReadOnly(r *root, why error, asked wishes) string {
+	d.mu.Lock()
+	stuck := d.stuck[r]
+	d.mu.Unlock()
+	text := "it takes no writes, and is read as before: " + why.Error()
+	missed, known := asked.missed(r.mark)
+	switch {
+	case stuck != "":
+		return text + "; " + stuck
+	case r.leaves.Load():
+		return text + "; its shards move to other disks"
+	case known && !missed.GivenUp && d.grace > 0:
+		return fmt.Sprintf("%s; after %v so, its shards move to other disks", text, d.grace)
+	}
+	return text
 }
 
 // finishDrains notes the disks that are to be emptied and are empty: these may be taken away.

@@ -166,7 +166,8 @@ func (e emptying) moveAside(ctx context.Context, text string) error {
 func (e emptying) elsewhere(size int64) (dir string, err error) {
 	best := size
 	for _, other := range e.roots {
-		if other == e.root || other.draining.Load() || other.quarantine == e.root.quarantine || other.mounted() != nil {
+		if other == e.root || other.draining.Load() || other.refuses() != nil ||
+			other.quarantine == e.root.quarantine || other.mounted() != nil {
 			continue
 		}
 		room, err := e.room(other)

@@ -34,6 +34,7 @@ type leftover struct {
 // leavings are the remains of shards that have moved, and where those shards are.
 type leavings struct {
 	store *Store
+	waits func(catalog.FileName) bool // a copy of the file is being made from elsewhere; nil: of none
 
 	mu  sync.Mutex
 	all []leftover
@@ -57,8 +58,11 @@ func (l *leavings) assign() error {
 	}
 	for n := range catalog.Shard(catalog.Shards) {
 		f := all[n]
-		if away := l.store.absent(); away != nil && len(f.folders) == 0 { // nobody knows which shards it has
+		if away := l.away(n, f); away != nil {
 			l.store.shards[n].root = away
+			for _, r := range f.folders { // it had moved away from there
+				l.all = append(l.all, leftover{n, r})
+			}
 			continue
 		}
 		if len(f.folders) == 0 && len(f.left) == 1 {
@@ -78,6 +82,25 @@ func (l *leavings) assign() error {
 		if err := l.choose(n, f); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// away returns the root that is not there and holds the shard: by the list; or, while there is no list, any such root
+// if no other has the shard. A folder that says it was made in place of the one there is the shard.
+func (l *leavings) away(n catalog.Shard, f found) *root {
+	mark, known := l.store.list.of(n)
+	if !known && len(f.folders) == 0 {
+		return l.store.absent()
+	}
+	for _, r := range l.store.roots {
+		if !known || r.absent == nil || r.mark != mark {
+			continue
+		}
+		if slices.ContainsFunc(f.folders, func(has *root) bool { return has.movedFrom(n) == mark }) {
+			return nil
+		}
+		return r
 	}
 	return nil
 }
@@ -126,7 +149,12 @@ func (l *leavings) choose(n catalog.Shard, f found) error {
 	now := f.folders[0]
 	for _, other := range f.folders[1:] {
 		a, b := now.movedFrom(n), other.movedFrom(n)
+		listed, _ := l.store.list.of(n)
 		switch {
+		case len(f.folders) == 2 && a == other.mark && b == now.mark && (listed == a || listed == b):
+			if listed == other.mark { // each was made in place of the other once; the list knows the later one
+				now = other
+			}
 		case len(f.folders) > 2 || (a == other.mark) == (b == now.mark):
 			return fmt.Errorf("shard %s is in two folders, %s and %s: rename or remove one of them", n, now.path,
 				other.path)
@@ -201,6 +229,9 @@ func (l *leavings) add(one leftover) {
 // errForeign reports that something lies in a leftover that is not the archive's.
 var errForeign = errors.New("it holds something that does not belong to the archive: move that elsewhere")
 
+// errAwaited reports that something in a leftover is still to be copied from another node: until then it stays.
+var errAwaited = errors.New("it holds files that are still to be copied from other nodes")
+
 // clear removes a root's remains of a shard that has moved away, as far as the shard has the same files on its new
 // root. Other remains are set aside, unless spare says that nobody wants them. Without the new root nothing is
 // removed.
@@ -235,6 +266,9 @@ func (l *leavings) retire(one leftover) (to *root, err error) {
 	if err := l.store.disk.SyncDir(to.path); err != nil { // the move's rename, should its own sync have failed
 		return nil, err
 	}
+	if err := l.store.list.note(one.shard, to); err != nil {
+		return nil, err
+	}
 	if err := l.store.disk.Rename(one.on.folder(one.shard), one.on.left(one.shard)); err != nil &&
 		!errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -252,7 +286,7 @@ func (l *leavings) empty(one leftover, to *root, dir string, spare func(catalog.
 	if err != nil {
 		return err
 	}
-	foreign := false
+	foreign, waits := false, false
 	for _, text := range names {
 		name, path := catalog.FileName(text), filepath.Join(dir, text)
 		switch {
@@ -260,14 +294,19 @@ func (l *leavings) empty(one leftover, to *root, dir string, spare func(catalog.
 		case checkName(name) != nil || name.Shard() != one.shard || !isFile(path):
 			foreign = true
 		case sameSize(path, filepath.Join(to.folder(one.shard), text)), spare(name):
+		case l.waits != nil && l.waits(name):
+			waits = true
 		default:
 			if err := l.setAside(one.on, name, path); err != nil {
 				return err
 			}
 		}
 	}
-	if foreign {
+	switch {
+	case foreign:
 		return errForeign
+	case waits:
+		return errAwaited
 	}
 	return l.store.disk.RemoveAll(dir)
 }

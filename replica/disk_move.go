@@ -246,6 +246,9 @@ func (m *shardMove) commit(sh *shard) error {
 		m.loose.add(name)
 	}
 	m.left.add(leftover{m.shard, m.from})
+	if err := m.list.note(m.shard, m.to); err != nil { // tried again before the old disk gives up its own
+		m.log.Warn("a shard has moved, and the list of the disks' shards does not say so yet", "err", err)
+	}
 	return nil
 }
 

@@ -363,6 +363,19 @@ func TestADiskThatTurnsReadOnlyKeepsNothingBack(t *testing.T) {
 		if err == nil && twin.Ops()-before < step {
 			return
 		}
+		n := catalog.FileName(names[0]).Shard()
+		if mark, _ := s.list.of(n); err == nil && mark != s.roots[1].mark { // the list's own disk failed, at the end
+			if len(s.left.list()) != 1 || s.left.clear(s.left.list()[0], allWanted) == nil {
+				t.Fatalf("step %d: the old disk gives up the shard, and the list says that it has it", step)
+			}
+			twin.FailAt(0, nil)
+			clearAll(t, s)
+			if mark, _ := s.list.of(n); mark != s.roots[1].mark {
+				t.Fatalf("step %d: the list names %q", step, mark)
+			}
+			lies(t, s, names, 3000, 1)
+			continue
+		}
 		if err == nil || len(s.left.list()) > 0 {
 			t.Fatalf("step %d: the shard has moved all the same: %v", step, err)
 		}

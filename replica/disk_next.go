@@ -62,13 +62,13 @@ func (d *Disks) moveOf(s shardOn, to int) *shardMove {
 func (d *Disks) survey() (rooms []diskRoom, shards []shardOn, err error) {
 	now := time.Now()
 	for _, r := range d.store.roots {
-		one := diskRoom{draining: r.draining.Load()}
+		one := diskRoom{draining: r.draining.Load() || r.leaves.Load()}
 		if r.mounted() == nil {
 			if one.room, one.total, err = d.rooms(r); err == nil {
 				d.mu.Lock()
 				one.gives = !now.Before(d.rests[r].until)
 				d.mu.Unlock()
-				one.takes = one.gives
+				one.takes = one.gives && r.refuses() == nil
 			}
 		}
 		rooms = append(rooms, one)

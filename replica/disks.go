@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ const (
 	DiskDraining = "draining"
 	DiskEmptied  = "emptied"
 	DiskGone     = "not mounted"
+	DiskReadOnly = "read-only"
 )
 
 // DiskState is the state of one of this node's disks for files.
@@ -85,21 +87,26 @@ type Disks struct {
 	log   *slog.Logger
 	limit *limiter
 	wake  chan struct{}
+	grace time.Duration // for how long a disk may be gone
 
 	standing func(catalog.FileName) (standing, error)
 	spare    func(catalog.FileName) bool
 	doubt    func(context.Context, catalog.FileName, catalog.Digest)
 	bytes    func() ([]catalog.Root, error) // of each shard
 	busy     func() bool                    // other copies are made now
+	// how many files of the shard nobody else has good bytes of
+	sole func(catalog.Shard) (int, error)
 
 	mu     sync.Mutex
 	rests  map[*root]restOf
 	later  map[catalog.Shard]delay
 	clears map[leftover]delay // leftovers that could not be removed, with when to try again
 	stuck  map[*root]string   // why a disk is not emptied
-	moved  int
-	move   *shardMove // under way
-	stop   context.CancelCauseFunc
+	// of disks that are given up: shards for which no disk has room
+	lacking map[*root]lacking
+	moved   int
+	move    *shardMove // under way
+	stop    context.CancelCauseFunc
 }
 
 // restOf is that nothing is read from a disk or written to it for a while.
@@ -108,9 +115,16 @@ type restOf struct {
 	why string
 }
 
+// lacking are shards without a disk: how many, and some whose files others have.
+type lacking struct {
+	shards int
+	next   []catalog.Shard
+}
+
 func newDisks(r *Replica) *Disks {
 	return &Disks{
 		store: r.store, log: r.log, limit: r.auditor.pace, wake: make(chan struct{}, 1),
+		grace:    r.cfg.DiskGrace,
 		standing: standingIn(r), busy: r.puller.pulls.any,
 		doubt: func(ctx context.Context, name catalog.FileName, digest catalog.Digest) {
 			r.server.proved.drop(name)
@@ -129,7 +143,8 @@ func newDisks(r *Replica) *Disks {
 			return roots, err
 		},
 		rests: make(map[*root]restOf), later: make(map[catalog.Shard]delay), clears: make(map[leftover]delay),
-		stuck: make(map[*root]string),
+		sole:  func(n catalog.Shard) (int, error) { return soleIn(r.agreed, n, math.MaxInt) },
+		stuck: make(map[*root]string), lacking: make(map[*root]lacking),
 	}
 }
 
@@ -323,7 +338,7 @@ func (d *Disks) clear() {
 		d.mu.Lock()
 		soon := time.Now().Before(d.clears[l].until)
 		d.mu.Unlock()
-		if soon {
+		if soon || l.on.mounted() != nil || l.on.refuses() != nil || !d.store.shards.there(l.shard) {
 			continue
 		}
 		err := d.store.left.clear(l, d.spare)
@@ -338,8 +353,10 @@ func (d *Disks) clear() {
 			one.tries++
 			one.until = time.Now().Add(backoff(one.tries, diskPause, diskLongest))
 			d.clears[l], d.stuck[l.on] = one, err.Error()
-			d.log.Warn("what a disk has left of a shard that moved away stays for now", "shard", l.shard, "disk",
-				l.on.path, "err", err)
+			if !errors.Is(err, errAwaited) {
+				d.log.Warn("what a disk has left of a shard that moved away stays for now", "shard", l.shard, "disk",
+					l.on.path, "err", err)
+			}
 		}
 		d.mu.Unlock()
 	}

@@ -357,9 +357,12 @@ func (e *examining) ask(ctx context.Context, t target) (Outcome, string, error) 
 func (e *examining) compare(ctx context.Context, t target, c Challenge, mac []byte) (Outcome, string, error) {
 	want := heldAs(t.file)
 	right, got, err := c.readFor(ctx, e.store, e.cfg.Self, t.node, want, e.pace)
+	away := e.store.reachable(want.Name)
 	switch {
 	case ctx.Err() != nil:
 		return "", "", ctx.Err()
+	case err != nil && away != nil:
+		return AnswerUnread, away.Error(), nil
 	case err != nil && !e.store.shards.present(want.Name):
 		e.store.noteMissing(want.Name)
 		_, err = e.doubt(ctx, want.Name, missingFinding(want.Name))

@@ -13,6 +13,12 @@ func (p *places) on(n catalog.Shard) *root {
 	return sh.root
 }
 
+// there reports whether the shard lies on a root that is mounted.
+func (p *places) there(n catalog.Shard) bool {
+	r := p.on(n)
+	return r != nil && r.mounted() == nil
+}
+
 // diskOf returns the folder of the root that holds the shard, empty when none does yet.
 func (p *places) diskOf(n catalog.Shard) string {
 	if r := p.on(n); r != nil {

@@ -45,6 +45,13 @@ func (p *proved) drop(name catalog.FileName) {
 	delete(p.shards[name.Shard()], name)
 }
 
+// forget forgets a shard: what its disk had is not here any more.
+func (p *proved) forget(shard catalog.Shard) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.shards, shard)
+}
+
 // keep forgets all shards except those that move here.
 func (p *proved) keep(moving []catalog.Shard) {
 	p.mu.Lock()

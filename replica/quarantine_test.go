@@ -283,6 +283,10 @@ func TestADiskThatIsAwayMayHaveWhatWasSetAside(t *testing.T) {
 		two := filepath.Join(north.dir, "two")
 		north.roots = []string{filepath.Join(north.dir, "one"), two}
 		north.open()
+		north.r.store.roots[0].draining.Store(true)
+		if err := keep(north.r.store, "f", []byte("bytes")); err != nil {
+			t.Fatal(err)
+		}
 		mount := unmount(t, two)
 		north.open()
 		stop := c.run("north-1")

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"holdfast/catalog"
@@ -15,6 +16,13 @@ import (
 func (s *Store) reconcile() error {
 	if err := s.left.assign(); err != nil {
 		return err
+	}
+	asked, _ := s.asked.look()
+	kept := func(mark string) bool {
+		return slices.ContainsFunc(asked.Lost, func(l lostDisk) bool { return l.Mark == mark && !l.Told })
+	}
+	if err := s.list.settle(&s.shards, s.absent() != nil, kept); err != nil {
+		s.log.Error("the list of the disks' shards is not up to date", "err", err)
 	}
 	for n := range catalog.Shard(catalog.Shards) {
 		if s.shards[n].root == nil || s.shards[n].root.absent != nil {

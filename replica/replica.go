@@ -115,6 +115,8 @@ type Config struct {
 	Challenges float64
 	// AuditHours tells whether audits that nobody asked for may be at work at the time; always if nil.
 	AuditHours func(time.Time) bool
+	// DiskGrace is for how long a disk for files may be away before its shards are made again on others; never if 0.
+	DiskGrace time.Duration
 }
 
 // Replica carries out what its node owes to the archive. Its parts share what is agreed and what is kept here, and know
@@ -134,6 +136,7 @@ type Replica struct {
 	Disks   *Disks // of this node
 	back    *backReader
 	witness *witness
+	remade  *remaking
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil except on a node of a checksum replica, which
@@ -173,7 +176,10 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 			pace: pace},
 		finder: &finder{agreed: agreed, holdings: kept, entries: own, releases: free, duties: duties, pulls: pulls,
 			pace: pace}}
-	r.Disks, r.back = newDisks(r), &backReader{findings: found, own: serves.Checksum, pace: pace}
+	r.Disks = newDisks(r)
+	store.left.waits = awaited(found)
+	r.remade = newRemaking(found, r.Disks, proved)
+	r.back = &backReader{findings: found, own: serves.Checksum, pace: pace}
 	r.witness = &witness{findings: found, own: serves.Checksum}
 	return r, nil
 }
@@ -185,7 +191,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
 		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run,
-		r.runDiscards, r.compare, r.Disks.run, r.back.run, r.witness.run,
+		r.runDiscards, r.compare, r.Disks.run, r.remade.run, r.back.run, r.witness.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

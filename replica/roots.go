@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,8 +36,15 @@ func (s *mounts) openRoots() error {
 	asked, _ := s.asked.look()                         // when it cannot be read, all disks have to be there
 	there := make(map[string]string, len(s.cfg.Roots)) // path by mark
 	absent := make(map[string]bool)
+	written := maps.Clone(known)
+	maps.DeleteFunc(known, func(mark, _ string) bool { return asked.isLost(mark) })
 	for _, path := range s.cfg.Roots {
 		mark, err := readMark(path)
+		if why := asked.unused(path, mark); err == nil && why != "" && !isKnown(known, path) {
+			s.log.Error("a folder for files of the settings is not used", "disk", path, "why", why)
+			s.asked.away = append(s.asked.away, path)
+			continue
+		}
 		if err != nil && !isKnown(known, path) { // a disk with errors is away, if it was used before
 			return err
 		}
@@ -67,7 +75,7 @@ func (s *mounts) openRoots() error {
 			"and run an audit, and its copies are fetched again", path, ErrNotMounted, s.cfg.Known)
 	}
 	for _, path := range s.cfg.Roots {
-		if absent[path] {
+		if absent[path] || slices.Contains(s.asked.away, path) {
 			continue
 		}
 		if s.asked.takenAway(path) {
@@ -90,12 +98,12 @@ func (s *mounts) openRoots() error {
 		return slices.Index(s.cfg.Roots, a.path) - slices.Index(s.cfg.Roots, b.path)
 	})
 	if len(s.roots) == 0 {
-		return errors.New("the only folder for files was emptied and removed: set another one in files")
+		return errors.New("the only folder for files was emptied and removed, or replaced: set another one in files")
 	}
 	if err := s.asked.forget(s.cfg.Roots, there); err != nil {
 		return err
 	}
-	return s.writeKnown(known, there)
+	return s.writeKnown(written, there)
 }
 
 // isKnown reports whether a root was last seen at the path.

@@ -38,7 +38,7 @@ func unmount(t *testing.T, path string) (mount func()) {
 func twoRoots(dir string) StoreConfig {
 	cfg := storeConfig(dir)
 	cfg.Roots = append(cfg.Roots, filepath.Join(dir, "more"))
-	cfg.Known = filepath.Join(dir, "roots")
+	cfg.Known, cfg.Shards = filepath.Join(dir, "roots"), filepath.Join(dir, "shards")
 	return cfg
 }
 

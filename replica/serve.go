@@ -194,7 +194,8 @@ func (r *findings) doubtful(ctx context.Context, finding catalog.Finding) {
 }
 
 // Verify reads this node's copy of the file again, and reports the result, right or wrong, to the catalog if that is
-// news. It returns what was found; on a node of a checksum replica, what is recorded.
+// news. It returns what was found; on a node of a checksum replica, what is recorded. ErrNotMounted says that nobody
+// can tell, as the copy's disk is away.
 func (r *server) Verify(ctx context.Context, name catalog.FileName) (Held, error) {
 	if r.sums != nil {
 		if h, there := r.sums.Lookup(name); there {
@@ -202,5 +203,9 @@ func (r *server) Verify(ctx context.Context, name catalog.FileName) (Held, error
 		}
 		return Held{Name: name}, ErrNotHere
 	}
-	return r.Checksum(ctx, r.cfg.Self, name)
+	h, err := r.Checksum(ctx, r.cfg.Self, name)
+	if away := r.store.reachable(name); away != nil && errors.Is(err, ErrNotHere) {
+		return h, fmt.Errorf("read %s again: %w", name, away)
+	}
+	return h, err
 }

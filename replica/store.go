@@ -25,8 +25,11 @@ type StoreConfig struct {
 	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
 	// <data>/roots: list of the roots used so far, by which one that is not mounted is noticed; none if empty
 	Known string
-	Fresh string // <data>/fresh: copies that have not been read back since they came; in memory alone if empty
-	Asked string // <data>/disks.json: an operator's wishes for the roots; none if empty
+	// <data>/shards: which root holds each shard, so that this is known of one that is not mounted; in memory alone if
+	// empty
+	Shards string
+	Fresh  string // <data>/fresh: copies that have not been read back since they came; in memory alone if empty
+	Asked  string // <data>/disks.json: an operator's wishes for the roots; none if empty
 
 	Kept func(catalog.FileName) // called with each file that is kept from now on; must not block or call the store
 	Gone func(catalog.FileName) // called with each file that is no longer kept; as Kept
@@ -64,6 +67,7 @@ type mounts struct {
 	*media
 	roots []*root
 	asked *asked
+	list  *shardList
 	free  func(path string) (free, total uint64, err error)
 }
 
@@ -86,8 +90,12 @@ type root struct {
 	// it until the next start.
 	absent error
 
+	leaves atomic.Bool // it takes no writes for so long that its shards move to other disks
+
 	mu       sync.Mutex
 	promised int64 // bytes that fetches under way have yet to write
+	refusal  error // why it takes no writes
+	faults   readFaults
 }
 
 // shard is where one shard lies; mu guards its manifest and the names in its folder.
@@ -133,6 +141,7 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 		}
 	}
 	s.asked, s.left = openAsked(cfg.Asked, d, log), &leavings{store: s}
+	s.list = openShardList(cfg.Shards, d, log)
 	if err := s.openRoots(); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}

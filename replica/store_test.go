@@ -387,7 +387,11 @@ func TestOneShardKeepsNoOtherFromDeletion(t *testing.T) {
 	t.Parallel()
 	cfg := twoRoots(t.TempDir())
 	s := openStore(t, cfg, disk.New())
-	s.roots[1].promised = 1 << 50
+	s.roots[0].promised = 1 << 50
+	if err := keep(s, "c.warc", []byte("bytes")); err != nil {
+		t.Fatal(err)
+	}
+	s.roots[0].promised, s.roots[1].promised = 0, 1<<50
 	names := []catalog.FileName{"a.warc", "b.warc"}
 	slices.SortFunc(names, func(a, b catalog.FileName) int { return int(a.Shard()) - int(b.Shard()) })
 	for _, name := range names {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
-
-	"holdfast/catalog"
 )
 
 // errUnreadable marks an error of reading a file's own bytes that another try will not mend soon: the disk has lost
@@ -41,10 +39,4 @@ func readFault(err error) error {
 		}
 	}
 	return fmt.Errorf("%w: %w", errUnreadable, err)
-}
-
-// lost reports whether err, of reading a copy in its shard, is about this copy alone: its bytes cannot be read, while
-// the disk that they lie on is there.
-func (s *Store) lost(name catalog.FileName, err error) bool {
-	return errors.Is(err, errUnreadable) && s.reachable(name) == nil
 }

@@ -55,6 +55,8 @@ func (l terms) DiskState(d wire.DiskState) mark {
 		return mark{"quiet", l.Text("web.disk-emptied")}
 	case "not mounted":
 		return mark{"bad", l.Text("web.disk-not-mounted")}
+	case "read-only":
+		return mark{"bad", l.Text("web.disk-read-only")}
 	}
 	return mark{"look", d.State}
 }

@@ -142,7 +142,7 @@ type DiskState struct {
 	Room   int64  `json:"roomBytes" doc:"free bytes beyond the reserve"`
 	Shards int    `json:"shards" doc:"shards on the disk"`
 	Bytes  int64  `json:"bytes" doc:"of the files in its shards"`
-	State  string `json:"state" enum:"in use,draining,emptied,not mounted"`
+	State  string `json:"state" enum:"in use,draining,emptied,not mounted,read-only"`
 	Why    string `json:"why,omitempty" doc:"why it cannot be emptied, read or written"`
 }
 
@@ -170,8 +170,10 @@ type Disks struct {
 
 // DiskWish asks something of the node's disks.
 type DiskWish struct {
-	Wish string `json:"wish" enum:"drain,undrain,pause,resume" doc:"pause and resume concern all moves between disks"`
-	Path string `json:"path,omitempty" maxLength:"4096" doc:"the folder of the disk to drain or undrain"`
+	Wish string `json:"wish" enum:"drain,undrain,pause,resume,add,replace" doc:"pause and resume concern all moves between disks; add makes a folder ready, which is used once the node is started with it in its settings; replace gives a disk up for good, in place of which another is made ready"`
+	Path string `json:"path,omitempty" maxLength:"4096" doc:"the folder of the disk to drain, undrain, add or replace"`
+	By   string `json:"by,omitempty" maxLength:"4096" doc:"the folder of the new disk, to replace one"`
+	Confirmation
 }
 
 // IndexStatus is the state of one node's index.

@@ -248,3 +248,42 @@ func TestRoomOfOneFileSystem(t *testing.T) {
 		t.Errorf("less a reserve of more than there is, %d bytes are free", free)
 	}
 }
+
+// TestRefuse lets one folder take no writes: what is there can be read, and the folder beside it is as it was.
+func TestRefuse(t *testing.T) {
+	dir := t.TempDir()
+	twin := disk.NewFaulty(t.TempDir())
+	d := twin.Disk()
+	one, beside := filepath.Join(dir, "one"), filepath.Join(dir, "one-beside")
+	for _, folder := range []string{one, beside} {
+		if err := d.MkdirAll(folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(folder string) error {
+		return d.WriteFile(filepath.Join(folder, "f"), func(w io.Writer) error { _, err := w.Write([]byte("x")); return err })
+	}
+	if err := write(one); err != nil {
+		t.Fatal(err)
+	}
+	twin.Refuse(one, syscall.EROFS)
+	if err := write(one); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("written: %v", err)
+	}
+	if err := d.Rename(filepath.Join(beside, "g"), filepath.Join(one, "g")); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("renamed: %v", err)
+	}
+	if err := d.Remove(filepath.Join(one, "f")); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("removed: %v", err)
+	}
+	if b, err := os.ReadFile(filepath.Join(one, "f")); err != nil || string(b) != "x" {
+		t.Errorf("read: %s, %v", b, err)
+	}
+	if err := write(beside); err != nil {
+		t.Errorf("beside: %v", err)
+	}
+	twin.Refuse(one, nil)
+	if err := write(one); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}

@@ -30,6 +30,7 @@ type Faulty struct {
 	failAt  int
 	once    bool
 	failure error
+	refused map[string]error // operations under these folders fail
 	era     uint64
 	files   map[inode]*content
 	undo    []entry
@@ -99,6 +100,19 @@ func (t *Faulty) arrange(n int, err error, once bool) {
 	}
 	if err == nil {
 		t.failure = ErrInjected
+	}
+}
+
+// Refuse makes all operations under the folder fail with err from now on, as on a disk that takes no writes:
+// syscall.EROFS, say. What is there can be read. With nil it takes them again.
+func (t *Faulty) Refuse(folder string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refused == nil {
+		t.refused = make(map[string]error)
+	}
+	if t.refused[folder] = err; err == nil {
+		delete(t.refused, folder)
 	}
 }
 
@@ -197,9 +211,16 @@ func (t *Faulty) now() uint64 {
 	return t.era
 }
 
-// step counts an operation and tells whether it has to fail. The caller holds mu.
-func (t *Faulty) step() error {
+// step counts an operation on the paths and tells whether it has to fail. The caller holds mu.
+func (t *Faulty) step(paths ...string) error {
 	t.ops++
+	for folder, err := range t.refused {
+		for _, path := range paths {
+			if path == folder || strings.HasPrefix(path, folder+string(filepath.Separator)) {
+				return err
+			}
+		}
+	}
 	if t.failAt == 0 || t.ops < t.failAt {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 func (t *Faulty) openFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.step(); err != nil {
+	if err := t.step(path); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +45,7 @@ func (t *Faulty) openFile(path string, flag int, mode fs.FileMode) (*os.File, er
 func (t *Faulty) rename(old, new string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.step(); err != nil {
+	if err := t.step(old, new); err != nil {
 		return err
 	}
 	info, err := os.Lstat(old)
@@ -74,7 +74,7 @@ func (t *Faulty) rename(old, new string) error {
 func (t *Faulty) link(old, new string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.step(); err != nil {
+	if err := t.step(old, new); err != nil {
 		return err
 	}
 	if err := os.Link(old, new); err != nil {
@@ -87,7 +87,7 @@ func (t *Faulty) link(old, new string) error {
 func (t *Faulty) remove(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.step(); err != nil {
+	if err := t.step(path); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)
@@ -107,7 +107,7 @@ func (t *Faulty) remove(path string) error {
 func (t *Faulty) removeAll(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.step(); err != nil {
+	if err := t.step(path); err != nil {
 		return err
 	}
 	t.kept++
@@ -122,7 +122,7 @@ func (t *Faulty) removeAll(path string) error {
 func (t *Faulty) mkdir(path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.step(); err != nil {
+	if err := t.step(path); err != nil {
 		return err
 	}
 	if err := os.Mkdir(path, 0o755); err != nil {
@@ -136,7 +136,7 @@ func (t *Faulty) mkdir(path string) error {
 func (t *Faulty) syncDir(dir string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.step(); err != nil {
+	if err := t.step(dir); err != nil {
 		return err
 	}
 	if _, err := os.Stat(dir); err != nil {
@@ -179,7 +179,7 @@ func (t *Faulty) write(f *File, p []byte) (int, error) {
 	if f.era != t.era {
 		return 0, ErrCrashed
 	}
-	if fault := t.step(); fault != nil {
+	if fault := t.step(f.path); fault != nil {
 		n, err := f.file.Write(p[:len(p)/2])
 		return n, errors.Join(fault, err)
 	}
@@ -236,7 +236,7 @@ func (t *Faulty) act(f *File) (*content, error) {
 	if f.era != t.era {
 		return nil, ErrCrashed
 	}
-	if err := t.step(); err != nil {
+	if err := t.step(f.path); err != nil {
 		return nil, err
 	}
 	return t.contentOf(f)

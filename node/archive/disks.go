@@ -36,16 +36,46 @@ func (d Disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
 		report, err = own.Pause()
 	case "resume":
 		report, err = own.Resume()
+	case "add":
+		report, err = own.Add(wish.Path)
+	case "replace":
+		report, err = own.Replace(wish.Path, wish.By)
 	}
+	if err == nil {
+		d.Log.Info("asked of the disks", "wish", wish.Wish, "disk", wish.Path, "new", wish.By, "by", actor)
+	}
+	return Shown(report), explainDisks(err)
+}
+
+// explainDisks translates errors of wishes into the API's.
+func explainDisks(err error) error {
 	switch {
 	case errors.Is(err, replica.ErrNoDisk):
-		return api.Disks{}, fmt.Errorf("%w: %w", api.ErrNotFound, err)
-	case errors.Is(err, replica.ErrLastDisk):
-		return api.Disks{}, fmt.Errorf("%w: %w", &catalog.Refusal{Code: catalog.Conflict, Message: err.Error()}, err)
-	case err == nil:
-		d.Log.Info("asked of the disks", "wish", wish.Wish, "disk", wish.Path, "by", actor)
+		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
+	case errors.Is(err, replica.ErrLastDisk), errors.Is(err, replica.ErrNewDisk),
+		errors.Is(err, replica.ErrOnlyBytes):
+		return fmt.Errorf("%w: %w", &catalog.Refusal{Code: catalog.Conflict, Message: err.Error()}, err)
 	}
-	return Shown(report), err
+	return err
+}
+
+// Replacing says what it would do to replace a disk.
+func (d Disks) Replacing(path, by string) (which string, effects []string, err error) {
+	r, err := d.Own.Replacing(path, by)
+	if err != nil {
+		return "", nil, explainDisks(err)
+	}
+	effects = append(effects, fmt.Sprintf("from this node's next start, %s is none of its disks any more", path),
+		fmt.Sprintf("its %d shards with %d files are made again on %s and the node's other disks, from other nodes",
+			r.Shards, r.Files, by))
+	if r.There {
+		effects = append(effects, "the disk is there still; until the next start it is used as before")
+	}
+	if r.Sole > 0 {
+		effects = append(effects, fmt.Sprintf("no other node has good bytes of %d of these files: they are lost, "+
+			"unless the disk is found again", r.Sole))
+	}
+	return r.Mark, effects, nil
 }
 
 // Shown is a report as the API has it.
@@ -63,6 +93,11 @@ func Shown(r replica.DiskReport) api.Disks {
 	return out
 }
 
+// notUsed reports whether a disk is not there and is not expected to be, or was never used.
+func notUsed(why string) bool {
+	return why == replica.DiskTakenAway || why == replica.DiskReplaced || why == replica.DiskAwaited
+}
+
 // Ailing says what an operator should look at.
 func Ailing(r replica.DiskReport) (all []alert.Alert) {
 	if r.Fault != "" {
@@ -70,7 +105,7 @@ func Ailing(r replica.DiskReport) (all []alert.Alert) {
 	}
 	for _, d := range r.Disks {
 		switch {
-		case d.Why == "", d.State == replica.DiskGone && d.Why != replica.DiskTakenAway: // which the store tells
+		case d.Why == "", d.State == replica.DiskGone && !notUsed(d.Why): // which Health tells
 		case d.State == replica.DiskDraining:
 			all = append(all, alert.New(alert.DiskNotEmptied, d.Path, "reason", d.Why))
 		default:

@@ -64,11 +64,7 @@ func (h *Health) Look() (alerts []alert.Alert, outbox int) {
 	if late > 0 {
 		h.alerts = append(h.alerts, alert.New(alert.OutboxLate, "", "files", alert.Number(late)))
 	}
-	if gone := h.Store.Mounted(); gone != nil {
-		for line := range strings.SplitSeq(gone.Error(), "\n") {
-			h.alerts = append(h.alerts, alert.New(alert.FolderGone, line, "reason", line))
-		}
-	}
+	h.alerts = append(h.alerts, h.gone()...)
 	h.alerts = append(h.alerts, unaudited(h.Replica.Audits())...)
 	h.alerts = append(h.alerts, unanswered(h.Replica.Audits())...)
 	h.alerts = append(h.alerts, unclaimed(h.Replica.Strays())...)
@@ -100,6 +96,29 @@ func (h *Health) Look() (alerts []alert.Alert, outbox int) {
 	}
 	h.at = time.Now()
 	return h.alerts, h.outbox
+}
+
+// gone names the disks that are not there, with what is out of reach with them.
+func (h *Health) gone() (all []alert.Alert) {
+	away := h.Store.Mounted()
+	if away == nil {
+		return nil
+	}
+	report, err := h.Replica.Disks.Report()
+	if err != nil { // of the catalog: the disks are named all the same
+		for line := range strings.SplitSeq(away.Error(), "\n") {
+			all = append(all, alert.New(alert.FolderGone, line, "reason", line))
+		}
+		return all
+	}
+	for _, d := range report.Disks {
+		if d.State != replica.DiskGone || h.Replica.Disks.TakenAway(d.Path) {
+			continue
+		}
+		reason := fmt.Sprintf("%d shards with %d bytes are out of reach: %s", d.Shards, d.Bytes, d.Why)
+		all = append(all, alert.New(alert.FolderGone, d.Path, "reason", reason))
+	}
+	return all
 }
 
 // unaudited says which shards the latest audit could not read.

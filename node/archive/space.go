@@ -25,6 +25,9 @@ func (s Space) Look() (disks []api.Disk, move *api.DiskMove, alerts []alert.Aler
 		if s.Own.TakenAway(path) {
 			continue
 		}
+		if s.Own.Mounted(path) != nil {
+			continue // its mount point's disk is another one; that it is gone is said elsewhere
+		}
 		free, total, err := s.Disk.Free(path)
 		if err != nil && !s.Own.Takes(path) && s.Mounted() == nil {
 			continue // it was emptied, and taken away

@@ -17,6 +17,8 @@ type AuditSettings struct {
 	// how long a node is away before the others of its replica make its files again, as far as they have room;
 	// 0 = they never do
 	RebuildAfter *Duration `toml:"rebuild-after"`
+	// how long a disk for files is away before its node makes its files again on its other disks; 0 = it never does
+	DiskGrace *Duration `toml:"disk-grace"`
 }
 
 // resolveAudits applies a layer.
@@ -27,6 +29,7 @@ func (l *Limits) resolveAudits(s *AuditSettings) {
 	set(&l.Challenges, s.Challenges)
 	set(&l.LedgerEvery, s.LedgerEvery)
 	set(&l.RebuildAfter, s.RebuildAfter)
+	set(&l.DiskGrace, s.DiskGrace)
 }
 
 // AuditAlert returns how old the last reading of a shard may be before an alert says so; 0: none does.

@@ -162,6 +162,7 @@ type Limits struct {
 	AuditAge     Duration // of the last full reading of a shard, 0 = no alert
 	LedgerEvery  Duration // 0 = only when asked for
 	RebuildAfter Duration // of a silent node's shards; 0 = never
+	DiskGrace    Duration // before the shards of a disk that is away are made again; 0 = never
 	Crawls       int      // at once
 	Lease        Duration // of a job
 	RaftLog      Bytes    // of the Raft log, kept behind a marker

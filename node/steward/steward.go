@@ -40,12 +40,21 @@ type Config struct {
 	Agreement Agreement
 	Contacts  func() map[catalog.NodeID]time.Duration // for how long the leader has not heard each
 	Alive     func() map[catalog.NodeID]int64         // the living nodes, each with its free room in bytes
+	// Lacking are the shards that nodes have lost with a disk and have no room for: how many, and which of them others
+	// should take next. Nobody lacks any if nil.
+	Lacking func() map[catalog.NodeID]Lacking
 	// RebuildAfter is how long a node is away before its shards are made again on others; 0 = they are not.
 	RebuildAfter time.Duration
 	News         func() <-chan struct{} // closed when somebody comes or goes
 	Now          func() time.Time       // the time that the members agree on
 	Unsure       func() bool            // this machine's clock cannot be trusted
 	Log          *slog.Logger
+}
+
+// Lacking is what a node says of shards that none of its disks has.
+type Lacking struct {
+	Shards int
+	Next   []catalog.Shard
 }
 
 // Steward carries out the leader's duties.
@@ -124,6 +133,10 @@ func (s *Steward) placeShards(ctx context.Context) error {
 	now := s.cfg.Now()
 	trusted := s.steady.holds(now, time.Now(), s.cfg.Unsure())
 	contacts := s.cfg.Contacts()
+	var lacking map[catalog.NodeID]Lacking
+	if s.cfg.Lacking != nil {
+		lacking = s.cfg.Lacking()
+	}
 	var due []catalog.Assignment
 	err := s.cfg.Agreement.View(func(v catalog.View) error {
 		replicas, err := v.Replicas()
@@ -141,7 +154,8 @@ func (s *Steward) placeShards(ctx context.Context) error {
 		}
 		var rooms []duty.Room
 		for _, m := range members {
-			rooms = append(rooms, duty.Room{Node: m.ID, Free: alive[m.ID], Alive: lives(m.ID), Silent: silent[m.ID]})
+			rooms = append(rooms, duty.Room{Node: m.ID, Free: alive[m.ID], Alive: lives(m.ID), Silent: silent[m.ID],
+				Lacking: lacking[m.ID].Shards, Next: lacking[m.ID].Next})
 		}
 		for _, r := range replicas {
 			assignments, err := duty.Place(v, r.Name, rooms, movesAtOnce)
