@@ -28,10 +28,10 @@ type act struct {
 
 // acts are those of doc/operations.md, by their headings. One that is not here, or is not there, is an error.
 var acts = map[string]act{
-	"Running a node as a service":        {},
-	"Before each act":                    {},
-	"Adding a node to a running cluster": {after: func(w *world) { w.holds("south-1", "south-2") }},
-	"Adding a replica":                   {after: func(w *world) { w.holds("west-1") }},
+	"Running a node as a service":          {},
+	"Before each act":                      {},
+	"Adding a node to a running cluster":   {after: func(w *world) { w.holds("south-1", "south-2") }},
+	"Adding a replica":                     {after: func(w *world) { w.holds("west-1") }},
 	"Filling a replica from shipped disks": {}, // it has nothing to type: cli/testdata/nodes/adopt.txtar follows it
 	"Draining a node, and letting it leave": {
 		after: func(w *world) { w.holds("south-2"); w.empty("south-1"); w.ended("south-1", 77) }},
