@@ -7,6 +7,9 @@ import (
 	"holdfast/catalog"
 )
 
+// MovesAtOnce is how many shards of a replica move at a time.
+const MovesAtOnce = 64
+
 // maxAssign bounds the shards of one command.
 const maxAssign = 512
 

@@ -282,8 +282,16 @@ func OnlyStaged(s *agree.State) error {
 		return nil
 	}
 	all, err := StagingIn(s)
-	if err != nil || !all.Always {
+	if err != nil {
 		return err
+	}
+	return all.AtOnce()
+}
+
+// AtOnce refuses a change that would be carried out at once, where changes are always staged.
+func (all *Staging) AtOnce() error {
+	if !all.Always {
+		return nil
 	}
 	return agree.Refuse(agree.OnlyStaged, "in this cluster changes of the layout are staged first, and carried out by "+
 		"layout apply")

@@ -311,6 +311,16 @@ func (f *File) NodeNames() []string {
 	return names
 }
 
+// Bandwidths returns the bytes/s at which the named node takes and gives copies; 0 for no limit, and for a node that the
+// file does not have.
+func (f *File) Bandwidths(name string) (takes, gives int64) {
+	c, err := f.Node(name)
+	if err != nil {
+		return 0, 0
+	}
+	return int64(c.Limits.Bandwidth), int64(c.Limits.Giving)
+}
+
 // Node returns the settings that the named node runs with.
 func (f *File) Node(name string) (Config, error) {
 	i := slices.IndexFunc(f.Nodes, func(n NodeTable) bool { return n.Name == name })

@@ -19,7 +19,6 @@ import (
 
 const (
 	leaderEvery = 5 * time.Second // between rounds without a change of the catalog
-	movesAtOnce = 64              // shards of a replica on the move
 )
 
 // LoseMargin is how long after its lease a job of a node that is not heard is given up.
@@ -144,7 +143,7 @@ func (s *Steward) placeShards(ctx context.Context) error {
 			rooms = append(rooms, duty.Room{Node: m.ID, Free: alive[m.ID], Alive: lives(m.ID), Silent: silent[m.ID]})
 		}
 		for _, r := range replicas {
-			assignments, err := duty.Place(v, r.Name, rooms, movesAtOnce)
+			assignments, err := duty.Place(v, r.Name, rooms, duty.MovesAtOnce)
 			if err != nil {
 				return err
 			}
