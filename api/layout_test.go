@@ -51,7 +51,7 @@ func TestLayoutIsStagedShownAndApplied(t *testing.T) {
 	b, open := clusterOf(t, catalog.Level)
 	b.joined("north-2")
 	c := open(b.person("anna", catalog.Giving{Role: catalog.RoleAdmin}))
-	empty, err := c.Layout().Show(t.Context())
+	empty, err := c.Replicas().Layout().Show(t.Context())
 	if err != nil || empty.Version != 0 || empty.Always || len(empty.Changes) != 0 || empty.Plan != nil {
 		t.Fatalf("%+v, %v", empty, err)
 	}
@@ -68,23 +68,23 @@ func TestLayoutIsStagedShownAndApplied(t *testing.T) {
 	if _, err = c.Replicas().Stage(t.Context(), "third", wire.ReplicaChange{Collections: []string{"web"}}); err != nil {
 		t.Fatal(err)
 	}
-	shown, err := c.Layout().Show(t.Context())
+	shown, err := c.Replicas().Layout().Show(t.Context())
 	if err != nil || shown.Version != 3 || len(shown.Changes) != 3 || shown.Plan == nil || shown.Changes[2].Replica != "third" || shown.Changes[2].Collections[0] != "web" {
 		t.Fatalf("%+v, %v", shown, err)
 	}
 	if effects := strings.Join(shown.Plan.Effects, "\n"); !strings.Contains(effects, "node north-1 is no member any more") || !strings.Contains(effects, "an apply is refused") {
 		t.Errorf("%s", effects)
 	}
-	_, err = c.Layout().Apply(t.Context(), wire.LayoutApply{Version: 2})
+	_, err = c.Replicas().Layout().Apply(t.Context(), wire.LayoutApply{Version: 2})
 	wants(t, err, wire.CodeStale, "version 3 now, and version 2 was shown")
-	_, err = c.Layout().Apply(t.Context(), wire.LayoutApply{Version: 3})
+	_, err = c.Replicas().Layout().Apply(t.Context(), wire.LayoutApply{Version: 3})
 	wants(t, err, wire.CodeUnsafe, "could not decide anything any more")
-	if _, err = c.Layout().Revert(t.Context(), wire.LayoutRevert{Change: 2, Version: 3}); err != nil {
+	if _, err = c.Replicas().Layout().Revert(t.Context(), wire.LayoutRevert{Change: 2, Version: 3}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Layout().Revert(t.Context(), wire.LayoutRevert{Change: 2})
+	_, err = c.Replicas().Layout().Revert(t.Context(), wire.LayoutRevert{Change: 2})
 	wants(t, err, wire.CodeNotFound, "no change 2")
-	done, err := c.Layout().Apply(t.Context(), wire.LayoutApply{Version: 4, Reason: "as planned"})
+	done, err := c.Replicas().Layout().Apply(t.Context(), wire.LayoutApply{Version: 4, Reason: "as planned"})
 	if err != nil || done.Version != 5 || len(done.Changes) != 0 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -112,7 +112,7 @@ func TestLayoutThatIsAlwaysStaged(t *testing.T) {
 	}
 	_, err := c.Replicas().Change(t.Context(), "none", wire.ReplicaChange{Collections: []string{"web"}})
 	wants(t, err, wire.CodeNotFound, "replica none")
-	if set, err := c.Layout().Set(t.Context(), wire.LayoutSetting{Always: true, Reason: "x"}); err != nil || !set.Always {
+	if set, err := c.Replicas().Layout().Set(t.Context(), wire.LayoutSetting{Always: true, Reason: "x"}); err != nil || !set.Always {
 		t.Fatalf("%+v, %v", set, err)
 	}
 	node := b.joined("north-2")
@@ -123,7 +123,7 @@ func TestLayoutThatIsAlwaysStaged(t *testing.T) {
 	wants(t, c.Nodes().Remove(t.Context(), "north-2", wire.Removal{Reason: "x", Lost: true}), wire.CodeUnconfirmed, "")
 	_, err = c.Replicas().Change(t.Context(), "north", wire.ReplicaChange{})
 	wants(t, err, wire.CodeOnlyStaged, "staged first")
-	shown, err := c.Layout().Show(t.Context())
+	shown, err := c.Replicas().Layout().Show(t.Context())
 	if err != nil || len(shown.Changes) != 1 || !shown.Changes[0].Joined || shown.Changes[0].NodeName != "north-2" || shown.Changes[0].Node != string(node) {
 		t.Errorf("%+v, %v", shown, err)
 	}
@@ -144,17 +144,17 @@ func TestWhoApplies(t *testing.T) {
 	if _, err := admin.Nodes().StageRemoval(t.Context(), "north-2", "x"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = operator.Layout().Apply(t.Context(), wire.LayoutApply{Version: 2})
+	_, err = operator.Replicas().Layout().Apply(t.Context(), wire.LayoutApply{Version: 2})
 	if err == nil || !strings.Contains(err.Error(), "change 2, remove") {
 		t.Errorf("an operator removes a node: %v", err)
 	}
-	if _, err := admin.Layout().Apply(t.Context(), wire.LayoutApply{Version: 2}); err != nil {
+	if _, err := admin.Replicas().Layout().Apply(t.Context(), wire.LayoutApply{Version: 2}); err != nil {
 		t.Error(err)
 	}
 	if nodes, err := admin.Nodes().List(t.Context()); err != nil || len(nodes) != 1 || nodes[0].Weight != 50 {
 		t.Errorf("%+v, %v", nodes, err)
 	}
-	if _, err := operator.Layout().Apply(t.Context(), wire.LayoutApply{Version: 3}); err == nil {
+	if _, err := operator.Replicas().Layout().Apply(t.Context(), wire.LayoutApply{Version: 3}); err == nil {
 		t.Error("nothing was applied as something")
 	}
 	for _, act := range []catalog.Kind{agreed.StageLayout, agreed.ApplyLayout, catalog.RemoveMember} {

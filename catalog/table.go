@@ -18,8 +18,8 @@ import (
 // table has all commands. A command's own room says what it is called, what it carries and what it does; those that
 // span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
-	Rules: [][]agree.Rule{agree.Rules, unlessStaged(cluster.Rules), gated(files.Rules), jobs.Rules, unlessUsed(domains.Rules),
-		unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules,
+	Rules: [][]agree.Rule{agree.Rules, unlessStaged(cluster.Rules), gated(files.Rules), jobs.Rules,
+		unlessUsed(domains.Rules), unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules,
 		notices.Rules, batches.Rules, approvals.Rules, gated(ofApprovals),
 		gated(unlessStaged(ofCluster)), ofStaging, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },

@@ -23,10 +23,10 @@ type layoutCmd struct {
 
 // Help says what is staged.
 func (layoutCmd) Help() string {
-	return "Drains, weights, removals of drained nodes, and which collections a replica has to hold can be staged, with " +
-		"--stage at\nnode drain, node undrain, node weight, node remove and replica set. Nothing happens before layout " +
-		"apply. Repairs, and the\nremoval of lost nodes, are never staged. What waits for a second person is not staged, " +
-		"either."
+	return "Drains, weights, removals of drained nodes, and which collections a replica has to hold can be staged, " +
+		"with --stage at\nnode drain, node undrain, node weight, node remove and replica set. Nothing happens before " +
+		"layout apply. Repairs, and the\nremoval of lost nodes, are never staged. What waits for a second person is " +
+		"not staged, either."
 }
 
 // stageFlags are those of a change that can be staged.
@@ -38,7 +38,7 @@ type layoutShowCmd struct{}
 
 func (layoutShowCmd) Run(a *app) error {
 	return ask(a, showLayout, func(ctx context.Context, archive *client.Client) (wire.Layout, error) {
-		return archive.Layout().Show(ctx)
+		return archive.Replicas().Layout().Show(ctx)
 	})
 }
 
@@ -48,15 +48,15 @@ type layoutApplyCmd struct {
 }
 
 func (layoutApplyCmd) exits() []string {
-	return []string{"0   all was carried out", "1   refused: what is staged is another version, or one of the changes " +
-		"is refused; nothing was done"}
+	return []string{"0   all was carried out", "1   refused: what is staged is another version, or one of the " +
+		"changes is refused; nothing was done"}
 }
 
 func (c layoutApplyCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		version := c.Version
 		if version == 0 {
-			shown, err := archive.Layout().Show(ctx)
+			shown, err := archive.Replicas().Layout().Show(ctx)
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (c layoutApplyCmd) Run(a *app) error {
 			}
 			version = shown.Version
 		}
-		l, err := archive.Layout().Apply(ctx, wire.LayoutApply{Version: version, Reason: c.Reason})
+		l, err := archive.Replicas().Layout().Apply(ctx, wire.LayoutApply{Version: version, Reason: c.Reason})
 		if err != nil {
 			return err
 		}
@@ -93,13 +93,13 @@ type layoutRevertCmd struct {
 }
 
 func (layoutRevertCmd) Help() string {
-	return "A node that has joined and waits for an apply stays drained when its change is reverted. To stage it again: " +
-		"holdfast node undrain --stage"
+	return "A node that has joined and waits for an apply stays drained when its change is reverted. To stage it " +
+		"again: holdfast node undrain --stage"
 }
 
 func (c layoutRevertCmd) Run(a *app) error {
 	return ask(a, showLayout, func(ctx context.Context, archive *client.Client) (wire.Layout, error) {
-		return archive.Layout().Revert(ctx, wire.LayoutRevert{Change: c.Change, Reason: c.Reason})
+		return archive.Replicas().Layout().Revert(ctx, wire.LayoutRevert{Change: c.Change, Reason: c.Reason})
 	})
 }
 
@@ -111,9 +111,9 @@ type layoutStagedCmd struct {
 func (c layoutStagedCmd) Run(a *app) error {
 	return ask(a, showAlways, func(ctx context.Context, archive *client.Client) (wire.Layout, error) {
 		if c.Always == "show" {
-			return archive.Layout().Show(ctx)
+			return archive.Replicas().Layout().Show(ctx)
 		}
-		return archive.Layout().Set(ctx, wire.LayoutSetting{Always: c.Always == "yes", Reason: c.Reason})
+		return archive.Replicas().Layout().Set(ctx, wire.LayoutSetting{Always: c.Always == "yes", Reason: c.Reason})
 	})
 }
 
@@ -275,8 +275,8 @@ type replicaSetCmd struct {
 }
 
 func (replicaSetCmd) Help() string {
-	return "Copies of a collection that the replica does not have to hold any more are released; those of a new one are " +
-		"made. Stage\nthe change to see first how many files would have fewer copies."
+	return "Copies of a collection that the replica does not have to hold any more are released; those of a new one " +
+		"are made. Stage\nthe change to see first how many files would have fewer copies."
 }
 
 func (c replicaSetCmd) Run(a *app) error {

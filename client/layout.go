@@ -10,8 +10,8 @@ import (
 // Layout is what is staged: changes of the layout that wait for an apply.
 type Layout struct{ c *Client }
 
-// Layout returns what there is to do with staged changes of the layout.
-func (c *Client) Layout() Layout { return Layout{c} }
+// Layout returns what there is to do with staged changes of the layout: of how the replicas lie on the nodes.
+func (r Replicas) Layout() Layout { return Layout(r) }
 
 // Show shows what is staged, and what would follow from it.
 func (l Layout) Show(ctx context.Context) (wire.Layout, error) {

@@ -233,7 +233,8 @@ func (p *planning) source(shard int, r *catalog.Replica, collections []catalog.C
 	for i := range p.replicas {
 		other := &p.replicas[i]
 		holder := p.layouts[other.Name][shard].Holder
-		if other.Name == r.Name || other.Kind != catalog.Bitarchive || !p.alive(holder) || !holdsAll(other, collections) {
+		if other.Name == r.Name || other.Kind != catalog.Bitarchive || !p.alive(holder) ||
+			!holdsAll(other, collections) {
 			continue
 		}
 		rank := 1

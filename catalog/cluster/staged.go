@@ -176,8 +176,8 @@ func keepStaging(s *agree.State, all *Staging) error {
 func Shown(s *agree.State, version uint64) (Staging, error) {
 	all, err := StagingIn(s)
 	if err == nil && all.Version != version {
-		err = agree.Refuse(agree.Stale, "the staged changes are version %d now, and version %d was shown: look at them "+
-			"again", all.Version, version)
+		err = agree.Refuse(agree.Stale, "the staged changes are version %d now, and version %d was shown: look at "+
+			"them again", all.Version, version)
 	}
 	return all, err
 }

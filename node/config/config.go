@@ -134,8 +134,8 @@ type Config struct {
 	LanguageFiles string
 	// Organization is the host in the URIs of metadata records, such as metadata://example.org/crawl/….
 	Organization string
-	// Dates gives the time by which harvests come due, at a time of the members' clocks; nil: the same. Trials let it
-	// pass faster. It must not be later than the time that it is given.
+	// Dates gives the time by which harvests come due, at a time of the members' clocks; nil: the same. Trials let
+	// it pass faster. It must not be later than the time that it is given.
 	Dates func(now time.Time) time.Time
 
 	proxies []string // as given
@@ -311,8 +311,8 @@ func (f *File) NodeNames() []string {
 	return names
 }
 
-// Bandwidths returns the bytes/s at which the named node takes and gives copies; 0 for no limit, and for a node that the
-// file does not have.
+// Bandwidths returns the bytes/s at which the named node takes and gives copies; 0 for no limit, and for a node that
+// the file does not have.
 func (f *File) Bandwidths(name string) (takes, gives int64) {
 	c, err := f.Node(name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package layouts foresees what would follow from the staged changes of the layout: duty decides what moves, and here it
-// gets the nodes' names, and the time that it takes at the limits of cluster.toml.
+// Package layouts foresees what would follow from the staged changes of the layout: duty decides what moves, and here
+// it gets the nodes' names, and the time that it takes at the limits of cluster.toml.
 package layouts
 
 import (

@@ -43,8 +43,8 @@ func (m Member) Announce(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// announceFolder brings the entry into step with cluster.toml. Where changes of the layout are always staged, the weight
-// is not among what is brought: somebody stages it.
+// announceFolder brings the entry into step with cluster.toml. Where changes of the layout are always staged, the
+// weight is not among what is brought: somebody stages it.
 func (m Member) announceFolder(ctx context.Context, listed catalog.Member) error {
 	change, due := m.Folder.differs(m.Roster.self, listed)
 	if !due {
