@@ -19,7 +19,7 @@ type layoutPlans struct{}
 
 func (layoutPlans) Plan(_ context.Context, v catalog.View) (wire.LayoutPlan, error) {
 	_, refused, err := catalog.Laid(v)
-	out := wire.LayoutPlan{Refused: []wire.LayoutRefusal{}, Links: []wire.LayoutLink{}, Short: []wire.LayoutShort{}, Full: []wire.LayoutFull{}}
+	out := wire.LayoutPlan{Refused: []wire.LayoutRefusal{}, Links: []wire.LayoutLink{}, Short: []wire.LayoutShort{}, Full: []wire.LayoutFull{}, Stuck: []wire.LayoutStuck{}}
 	for _, r := range refused {
 		out.Refused = append(out.Refused, wire.LayoutRefusal{Change: r.ID, Why: r.Why})
 	}

@@ -251,6 +251,22 @@ func TestStagingBelowItsLevel(t *testing.T) {
 	}
 }
 
+// TestRecoveryLeavesVersionsOut has nothing applied by a version that was shown before the cluster was recovered.
+func TestRecoveryLeavesVersionsOut(t *testing.T) {
+	t.Parallel()
+	c := staged(t)
+	c.must(t, catalog.RaiseEpoch, catalog.EpochChange{Epoch: 2})
+	first := c.staging(t)
+	c.must(t, agreed.StageLayout, node(agreed.StepDrain, "north-1"))
+	c.must(t, catalog.RaiseEpoch, catalog.EpochChange{Epoch: 3})
+	second := c.staging(t)
+	if first.Version < 100_000 || second.Version < first.Version+100_000 || second.Last < first.Last+100_000 || len(second.Changes) != 1 {
+		t.Errorf("%+v, then %+v", first, second)
+	}
+	c.refuses(t, agree.Stale, "", agreed.ApplyLayout, agreed.ApplyChanges{Version: 1})
+	c.must(t, agreed.ApplyLayout, agreed.ApplyChanges{Version: second.Version})
+}
+
 // TestStagingIsBounded fills the list; a node that joins then waits all the same.
 func TestStagingIsBounded(t *testing.T) {
 	t.Parallel()

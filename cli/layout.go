@@ -199,6 +199,10 @@ func showPlan(a *app, p *wire.LayoutPlan) error {
 		fmt.Fprintf(a.stdout, "\n%s would have to take %s, and has room for %s.\n", f.NodeName, size(f.Bytes),
 			size(f.Free))
 	}
+	for _, n := range p.Stuck {
+		fmt.Fprintf(a.stdout, "\n%s keeps %d shards: no node of its replica that is there takes them.\n", n.NodeName,
+			n.Shards)
+	}
 	for _, r := range p.Unsettled {
 		fmt.Fprintf(a.stdout, "\nIt cannot be foreseen where all shards of replica %s will lie.\n", r)
 	}

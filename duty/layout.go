@@ -35,6 +35,12 @@ type Full struct {
 	Free, Bytes int64
 }
 
+// Stuck is a node that drains, or would, and keeps shards: nobody who is there would take them.
+type Stuck struct {
+	Node   catalog.NodeID
+	Shards int
+}
+
 // LayoutPlan says what would follow if the staged changes were carried out.
 type LayoutPlan struct {
 	Refused []catalog.Unlaid // changes that would be refused; the rest says what would follow without them
@@ -42,6 +48,7 @@ type LayoutPlan struct {
 	Short   []Short
 	Partly  bool // not all files were looked at: there may be more that would be short
 	Full    []Full
+	Stuck   []Stuck
 	// Unsettled are replicas of which it could not be foreseen where their shards would come to lie.
 	Unsettled []catalog.ReplicaName
 }
@@ -117,6 +124,7 @@ func (p *planning) replica(was *catalog.Replica, max int) error {
 	if !p.settle(&s, roots, max, carries) {
 		p.out.Unsettled = append(p.out.Unsettled, was.Name)
 	}
+	p.stuck(&s)
 	gets, loses, err := p.difference(was, &s.replica)
 	if err != nil {
 		return err
@@ -185,6 +193,25 @@ func (p *planning) settle(s *site, roots []catalog.Root, max int, carries map[Ca
 		}
 	}
 	return false
+}
+
+// stuck finds nodes that drain and keep shards.
+func (p *planning) stuck(s *site) {
+	for i := range s.members {
+		m := &s.members[i]
+		if !m.Draining || m.Replica != s.replica.Name {
+			continue
+		}
+		kept := 0
+		for _, at := range s.layout {
+			if at.Holder == m.ID {
+				kept++
+			}
+		}
+		if kept > 0 {
+			p.out.Stuck = append(p.out.Stuck, Stuck{m.ID, kept})
+		}
+	}
 }
 
 // pass counts bytes that a node releases when another has them.

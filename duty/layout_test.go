@@ -217,6 +217,22 @@ func TestCollectionsAreShown(t *testing.T) {
 	}
 }
 
+// TestADrainThatDoesNotBeginIsShown has nobody there who would take the shards: that nothing is copied is no good news.
+func TestADrainThatDoesNotBeginIsShown(t *testing.T) {
+	t.Parallel()
+	s := newScript(t)
+	s.town(5, "north-1")
+	s.node("north-2", map[string]string{"free": "1000000"})
+	s.stage(cluster.StageChange{Step: cluster.StepDrain, Node: id("north-1")})
+	if plan := s.plan(64, 100); len(plan.Stuck) != 0 || len(plan.Carries) != 1 {
+		t.Errorf("%+v", plan)
+	}
+	s.dead["north-2"] = true
+	if plan := s.plan(64, 100); len(plan.Carries) != 0 || len(plan.Stuck) != 1 || plan.Stuck[0] != (duty.Stuck{Node: id("north-1"), Shards: catalog.Shards}) {
+		t.Errorf("%+v", plan)
+	}
+}
+
 // TestWhatIsRefusedIsShown leaves out a change that would be refused now, and says why.
 func TestWhatIsRefusedIsShown(t *testing.T) {
 	t.Parallel()

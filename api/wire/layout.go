@@ -47,6 +47,7 @@ type LayoutPlan struct {
 	Short     []LayoutShort   `json:"short" doc:"replicas that would not have to hold files any more of which they have good copies"`
 	Partly    bool            `json:"partly,omitempty" doc:"not all files were looked at: at least so many would be short of copies"`
 	Full      []LayoutFull    `json:"full" doc:"nodes that have not the room"`
+	Stuck     []LayoutStuck   `json:"stuck" doc:"nodes that drain, or would, and keep shards, as nobody who is there would take them"`
 	Unsettled []string        `json:"unsettled,omitempty" doc:"replicas of which it cannot be foreseen where all shards will lie"`
 	Effects   []string        `json:"effects,omitempty" doc:"what the removal of nodes does to the cluster"`
 }
@@ -86,6 +87,13 @@ type LayoutFull struct {
 	NodeName string `json:"nodeName"`
 	Free     int64  `json:"freeBytes"`
 	Bytes    int64  `json:"bytes" doc:"that it would have to take, less what it gives up"`
+}
+
+// LayoutStuck is a node whose drain does not end.
+type LayoutStuck struct {
+	Node     string `json:"node"`
+	NodeName string `json:"nodeName"`
+	Shards   int    `json:"shards" doc:"that it keeps"`
 }
 
 // LayoutApply carries out all that is staged.

@@ -172,6 +172,24 @@ func keepStaging(s *agree.State, all *Staging) error {
 	return s.Set(keyStaging, *all)
 }
 
+// versionsApart is how many versions and numbers are left out when the cluster continues from a state that may be old.
+const versionsApart = 100_000
+
+// SkipVersions leaves versions out that may have been shown already: after a recovery nothing is applied that was
+// looked at before.
+func SkipVersions(s *agree.State) error {
+	if s.Cluster.Level < LevelOfStaging {
+		return nil
+	}
+	all, err := StagingIn(s)
+	if err != nil {
+		return err
+	}
+	all.Version += versionsApart
+	all.Last += versionsApart
+	return keepStaging(s, &all)
+}
+
 // Shown returns what is staged, if that is the version that was shown.
 func Shown(s *agree.State, version uint64) (Staging, error) {
 	all, err := StagingIn(s)

@@ -40,7 +40,7 @@ func (p Plans) Plan(ctx context.Context, v catalog.View) (wire.LayoutPlan, error
 		return wire.LayoutPlan{}, err
 	}
 	out := wire.LayoutPlan{Refused: []wire.LayoutRefusal{}, Links: []wire.LayoutLink{}, Short: []wire.LayoutShort{},
-		Full: []wire.LayoutFull{}, Partly: plan.Partly}
+		Full: []wire.LayoutFull{}, Stuck: []wire.LayoutStuck{}, Partly: plan.Partly}
 	for _, r := range plan.Refused {
 		out.Refused = append(out.Refused, wire.LayoutRefusal{Change: r.ID, Why: r.Why})
 	}
@@ -56,6 +56,10 @@ func (p Plans) Plan(ctx context.Context, v catalog.View) (wire.LayoutPlan, error
 	for _, f := range plan.Full {
 		out.Full = append(out.Full, wire.LayoutFull{Node: string(f.Node), NodeName: names[f.Node], Free: f.Free,
 			Bytes: f.Bytes})
+	}
+	for _, n := range plan.Stuck {
+		out.Stuck = append(out.Stuck, wire.LayoutStuck{Node: string(n.Node), NodeName: names[n.Node],
+			Shards: n.Shards})
 	}
 	for _, r := range plan.Unsettled {
 		out.Unsettled = append(out.Unsettled, string(r))
