@@ -242,8 +242,8 @@ type Backend struct {
 	Index    Index
 	Invites  Invites
 	Ingests  Ingests
-	Previews Previews
-	Indexes  JobIndexes
+	Foresight
+	Indexes JobIndexes
 	OfNodes
 	Batches  Batches
 	Now      func() time.Time // nil: time.Now
@@ -253,6 +253,12 @@ type Backend struct {
 	// Local returns the token for commands on the node's own machine, as it is now; its id is LocalID, and the catalog
 	// does not know it. nil lets nobody in.
 	Local func() (catalog.AccessToken, error)
+}
+
+// Foresight is what would follow from what was not decided yet.
+type Foresight struct {
+	Previews Previews
+	Layouts  Layouts
 }
 
 // OfNodes are what each node says about itself.

@@ -410,7 +410,7 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Notices: hooks{}, Archive: b, Losses: losses{}, Self: b, Proofs: Proofs{Audits: fakeAudits{}, Ledgers: fakeLedgers{}, Backups: sentBackups{b}, Checks: fakeChecks{}}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, OfNodes: OfNodes{&b.books, nodeFigures{}}, Batches: runBatches{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
+	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Notices: hooks{}, Archive: b, Losses: losses{}, Self: b, Proofs: Proofs{Audits: fakeAudits{}, Ledgers: fakeLedgers{}, Backups: sentBackups{b}, Checks: fakeChecks{}}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Foresight: Foresight{previews{}, layoutPlans{}}, Indexes: indexesOfJobs{}, OfNodes: OfNodes{&b.books, nodeFigures{}}, Batches: runBatches{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(b.api)
 	t.Cleanup(server.Close)
 	b.server = server

@@ -63,6 +63,11 @@ func (s cluster) nodeRoutes(api huma.API) {
 				if standing, err = catalog.Standing(v, id); err != nil {
 					return err
 				}
+				if staging, err := v.Staging(); err != nil {
+					return err
+				} else if err := staging.AtOnce(); err != nil && !in.Body.Lost {
+					return err // before anybody is asked to confirm it
+				}
 				if c, err := v.Cluster(); err != nil || c.Level < agreed.LevelOfHidden {
 					return err
 				}

@@ -29,7 +29,7 @@ func refusalStatus(code catalog.Code) int {
 		return http.StatusUnprocessableEntity
 	case catalog.NotFound:
 		return http.StatusNotFound
-	case catalog.Conflict, catalog.Unsafe, agree.Unapproved:
+	case catalog.Conflict, catalog.Unsafe, agree.Unapproved, agree.OnlyStaged:
 		return http.StatusConflict
 	case agree.Stale:
 		return http.StatusPreconditionFailed

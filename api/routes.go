@@ -66,6 +66,7 @@ func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []by
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
 	cluster{s, b.Index, b.OwnDisks}.routes(api)
+	layouts{s, b.Layouts}.routes(api)
 	logs{s, b.Logs}.routes(api)
 	figures{s, b.Figures}.routes(api)
 	alerts{s, b.Alerts}.routes(api)

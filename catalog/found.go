@@ -106,5 +106,8 @@ func raiseEpoch(s *agree.State, b *EpochChange) (any, error) {
 	if err := files.HoldHidden(s); err != nil {
 		return nil, err
 	}
+	if err := cluster.SkipVersions(s); err != nil {
+		return nil, err
+	}
 	return nil, s.Event(RaiseEpoch, s.Cluster.ID, "from=%d to=%d reason=%s", old, b.Epoch, agree.ClipReason(b.Reason))
 }

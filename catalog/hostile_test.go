@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	agreed "holdfast/catalog/cluster"
 	"holdfast/catalog/files"
 	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
@@ -56,9 +57,25 @@ func (h hostile) collections() []catalog.CollectionName {
 
 func (h hostile) number() int { return pick(h, "number", 1, 1, 2, 2, 3, 0, -1, 1<<62) }
 
+// staging draws a command about staged changes.
+func (h hostile) staging() (catalog.Kind, any) {
+	switch rapid.IntRange(0, 3).Draw(h.t, "staging") {
+	case 0:
+		return agreed.ApplyLayout, agreed.ApplyChanges{Version: uint64(h.number()), Reason: h.text()}
+	case 1:
+		return agreed.RevertLayout, agreed.RevertChanges{Change: uint64(h.number()), Version: uint64(h.number() - 1), Reason: h.text()}
+	case 2:
+		return agreed.StageAlways, agreed.SetStaging{Always: rapid.Bool().Draw(h.t, "always"), Reason: h.text()}
+	}
+	return agreed.StageLayout, agreed.StageChange{Step: pick(h, "step", agreed.StepDrain, agreed.StepUndrain, agreed.StepWeight, agreed.StepRemove, agreed.StepCollections, "", "x"),
+		Node: h.node(), Weight: pick(h, "weight", 0, 0, 1, -1, 1<<62), Replica: pick[catalog.ReplicaName](h, "of", "", "", "north", "a/b"), Collections: h.collections(), Reason: h.text()}
+}
+
 // layout draws a command about members, replicas and shards.
 func (h hostile) layout() (catalog.Kind, any) {
-	switch rapid.IntRange(0, 19).Draw(h.t, "layout") {
+	switch rapid.IntRange(0, 22).Draw(h.t, "layout") {
+	case 20, 21, 22:
+		return h.staging()
 	case 19:
 		name := h.file()
 		return files.RecordLedger, files.Ledger{Replica: h.replica(), Serial: uint64(h.number()), Name: name, SHA256: h.digest(name), Node: h.node(),

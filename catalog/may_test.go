@@ -23,7 +23,7 @@ func TestMay(t *testing.T) {
 		people.KeepDomain: {curator, catalog.Collections}, people.KeepHarvest: {curator, catalog.Collections},
 		people.AcknowledgeWork: {curator, catalog.Collections}, people.KeepNotices: {curator, catalog.Collections},
 		people.RunBatch: {curator, catalog.Collections}, people.ReadBatch: {reader, catalog.Collections},
-		people.BackUp:      {operator, catalog.Whole},
+		people.BackUp: {operator, catalog.Whole}, people.ChangeLayout: {operator, catalog.Whole},
 		catalog.LookAtNode: {operator, catalog.Places}, catalog.ChangeNode: {operator, catalog.Places},
 		catalog.CheckCopies: {operator, catalog.Places}, catalog.RebuildIndex: {operator, catalog.Places},
 		people.AcknowledgeNode: {operator, catalog.Places},

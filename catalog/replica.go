@@ -144,6 +144,8 @@ func removeCollection(s *agree.State, b *CollectionRemoval) (any, error) {
 	if err := runs.NoneOf(s, b.Collection); err != nil {
 		return nil, err
 	}
-	cluster.DropCollection(s, b.Collection)
+	if err := cluster.DropCollection(s, b.Collection); err != nil {
+		return nil, err
+	}
 	return nil, s.Event(RemoveCollection, string(b.Collection), "reason=%s", agree.ClipReason(b.Reason))
 }

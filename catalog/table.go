@@ -18,10 +18,10 @@ import (
 // table has all commands. A command's own room says what it is called, what it carries and what it does; those that
 // span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
-	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, gated(files.Rules), jobs.Rules, unlessUsed(domains.Rules),
-		unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules,
+	Rules: [][]agree.Rule{agree.Rules, unlessStaged(cluster.Rules), gated(files.Rules), jobs.Rules,
+		unlessUsed(domains.Rules), unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules,
 		notices.Rules, batches.Rules, approvals.Rules, gated(ofApprovals),
-		gated(ofCluster), spanning},
+		gated(unlessStaged(ofCluster)), ofStaging, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
 })
@@ -58,6 +58,10 @@ var asked = map[Kind]question{
 	RevokeToken:             is(people.InviteNode),
 	RemoveMember:            is(people.RemoveNode),
 	UpdateMember:            askedOfMember,
+	cluster.StageLayout:     askedOfStaging,
+	cluster.ApplyLayout:     is(people.ChangeLayout), // and each of the changes, see MayApply
+	cluster.RevertLayout:    is(people.ChangeLayout),
+	cluster.StageAlways:     is(people.ChangeLayout),
 	RemoveFile:              is(people.EraseFile),
 	LoseFile:                is(people.EraseFile),
 	files.ReplaceCopy:       is(people.EraseFile),

@@ -175,30 +175,39 @@ func showNode(a *app, n wire.Node) error {
 type nodeDrainCmd struct {
 	Name string `arg:"" help:"The node's name, its id, or the beginning of its id."`
 	Undo bool   `hidden:"" help:"Cancel the drain, as node undrain does."`
+	stageFlags
+	Reason string `help:"Reason, kept with a staged change."`
 }
 
 func (c nodeDrainCmd) Run(a *app) error {
-	draining := !c.Undo
-	return ask(a, showNode, func(ctx context.Context, archive *client.Client) (wire.Node, error) {
-		return archive.Nodes().Change(ctx, c.Name, wire.NodeChange{Draining: &draining})
-	})
+	draining, step := !c.Undo, "drain"
+	if c.Undo {
+		step = "undrain"
+	}
+	return a.changeNode(c.Name, c.Stage, wire.NodeChange{Draining: &draining},
+		wire.NodeStaging{Step: step, Reason: c.Reason})
 }
 
 type nodeUndrainCmd struct {
 	Name string `arg:"" help:"The node's name, its id, or the beginning of its id."`
+	stageFlags
+	Reason string `help:"Reason, kept with a staged change."`
 }
 
-func (c nodeUndrainCmd) Run(a *app) error { return nodeDrainCmd{Name: c.Name, Undo: true}.Run(a) }
+func (c nodeUndrainCmd) Run(a *app) error {
+	return nodeDrainCmd{Name: c.Name, Undo: true, stageFlags: c.stageFlags, Reason: c.Reason}.Run(a)
+}
 
 type nodeWeightCmd struct {
 	Name   string `arg:"" help:"The node's name, its id, or the beginning of its id."`
 	Weight int    `arg:"" help:"The node's share relative to others; 100 is usual."`
+	stageFlags
+	Reason string `help:"Reason, kept with a staged change."`
 }
 
 func (c nodeWeightCmd) Run(a *app) error {
-	return ask(a, showNode, func(ctx context.Context, archive *client.Client) (wire.Node, error) {
-		return archive.Nodes().Change(ctx, c.Name, wire.NodeChange{Weight: &c.Weight})
-	})
+	return a.changeNode(c.Name, c.Stage, wire.NodeChange{Weight: &c.Weight},
+		wire.NodeStaging{Step: "weight", Weight: c.Weight, Reason: c.Reason})
 }
 
 type nodeRemoveCmd struct {
@@ -209,6 +218,7 @@ type nodeRemoveCmd struct {
 	Limit  int    `default:"0" help:"With --list: show at most this many; 0 shows all."`
 	Reason string `help:"Reason, written into the audit trail."`
 	Yes    bool   `help:"Remove without asking. Otherwise the command says what would happen, and asks at a terminal."`
+	stageFlags
 }
 
 func (nodeRemoveCmd) Help() string {
@@ -227,7 +237,10 @@ func (c nodeRemoveCmd) Run(a *app) error {
 	if c.Files != 0 && !c.Lost {
 		return usage("--files is for --lost: a drained node has no files")
 	}
-	return a.remote(func(ctx context.Context, archive *client.Client) error {
+	if c.Stage && c.Lost {
+		return usage("what is lost is not staged: its files are made again from now on")
+	}
+	return a.stageOr(c.Stage, func(ctx context.Context, archive *client.Client) error {
 		if err := a.confirmed(c.Yes, func(confirm string) error {
 			return a.removeNode(ctx, archive, c.Name,
 				wire.Removal{Lost: c.Lost, Files: c.Files, Reason: c.Reason,
@@ -236,6 +249,8 @@ func (c nodeRemoveCmd) Run(a *app) error {
 			return err
 		}
 		return a.done("removed", c.Name)
+	}, func(ctx context.Context, archive *client.Client) (wire.LayoutChange, error) {
+		return archive.Nodes().StageRemoval(ctx, c.Name, c.Reason)
 	})
 }
 
@@ -252,6 +267,7 @@ type replicaCmd struct {
 	Show   replicaShowCmd   `cmd:"" help:"Show a replica: how many copies are missing or changed, and when each kind of check was made last."`
 	Add    replicaAddCmd    `cmd:"" help:"Add a replica; nodes join it with join tokens."`
 	Adopt  replicaAdoptCmd  `cmd:"" help:"Fill the stopped node's disks from folders that were copied from another replica."`
+	Set    replicaSetCmd    `cmd:"" help:"Change which collections a replica has to hold."`
 	Remove replicaRemoveCmd `cmd:"" help:"Remove a replica that has no nodes and no verified copies."`
 }
 

@@ -52,6 +52,7 @@ type clusterGrammar struct {
 	Log      logCmd        `cmd:"" help:"Show the last lines of a node's log, or make it log more for a time."`
 	Replica  replicaCmd    `cmd:"" help:"List, add and remove replicas: the sets of copies."`
 	Collects collectionCmd `cmd:"" name:"collection" help:"List, add and remove collections of files and harvests."`
+	Layout   layoutCmd     `cmd:"" help:"Show, apply and revert staged changes of nodes and replicas."`
 	Shard    shardCmd      `cmd:"" help:"List the shards: the parts of each replica, and which nodes hold them."`
 	Disk     diskCmd       `cmd:"" help:"List, drain and pause the disks of one node."`
 	Cluster  clusterCmd    `cmd:"" help:"Raise the cluster's level, or recover the cluster."`

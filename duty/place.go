@@ -7,6 +7,9 @@ import (
 	"holdfast/catalog"
 )
 
+// MovesAtOnce is how many shards of a replica move at a time.
+const MovesAtOnce = 64
+
 // maxAssign bounds the shards of one command.
 const maxAssign = 512
 
@@ -45,36 +48,58 @@ type share struct {
 // themselves. Shards without a holder do not count towards max, nor, from level 2 on, do shards without files, many of
 // which are switched by one command. No assignment has more than 512 shards.
 func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int) ([]catalog.Assignment, error) {
-	layout, err := view.Layout(replica)
+	s, err := siteOf(view, replica)
 	if err != nil {
 		return nil, err
 	}
-	members, err := view.Members()
-	if err != nil {
-		return nil, err
+	return s.place(nodes, max), nil
+}
+
+// site is what the catalog says of a replica that matters for where its shards belong.
+type site struct {
+	replica catalog.Replica
+	layout  []catalog.Placement
+	members []catalog.Member
+	bytes   int64  // of its files
+	empty   []bool // shards without files
+}
+
+func siteOf(view catalog.View, replica catalog.ReplicaName) (s site, err error) {
+	if s.replica, err = view.Replica(replica); err != nil {
+		return s, err
+	}
+	if s.layout, err = view.Layout(replica); err != nil {
+		return s, err
+	}
+	if s.members, err = view.Members(); err != nil {
+		return s, err
 	}
 	totals, err := view.Totals(replica)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	p := placing{layout: layout, given: map[catalog.NodeID][]catalog.Shard{}, most: max, moves: max, again: max}
-	p.shares = sharesOf(replica, members, nodes, layout, totals.Bytes)
-	p.lacking = lackingIn(layout, nodes)
+	s.bytes = totals.Bytes
+	s.empty, err = withoutFiles(view, replica)
+	return s, err
+}
+
+// place is Place, of what was read.
+func (s *site) place(nodes []Room, max int) []catalog.Assignment {
+	p := placing{layout: s.layout, empty: s.empty, given: map[catalog.NodeID][]catalog.Shard{}, most: max, moves: max,
+		again: max}
+	p.shares = sharesOf(s.replica.Name, s.members, nodes, s.layout, s.bytes)
+	p.lacking = lackingIn(s.layout, nodes)
 	if !slices.ContainsFunc(p.shares, func(s share) bool { return s.takes }) {
-		return nil, nil
+		return nil
 	}
-	if p.empty, err = withoutFiles(view, replica); err != nil {
-		return nil, err
+	bytes := s.bytes
+	if s.replica.Kind == catalog.Checksum {
+		bytes = 0 // of the files, which such a replica only has the names of
 	}
-	if kind, err := view.Replica(replica); err != nil {
-		return nil, err
-	} else if kind.Kind == catalog.Checksum {
-		totals.Bytes = 0 // of the files, which such a replica only has the names of
-	}
-	p.setSpaces(totals.Bytes)
+	p.setSpaces(bytes)
 	setTargets(p.shares)
 	p.run()
-	return p.assignments(replica), nil
+	return p.assignments(s.replica.Name)
 }
 
 // withoutFiles returns which of the replica's shards have no files; none in a cluster that switches them one by one.

@@ -12,6 +12,7 @@ import (
 	"holdfast/node/figures"
 	"holdfast/node/front"
 	"holdfast/node/harvester"
+	"holdfast/node/layouts"
 	"holdfast/node/ledgers"
 	"holdfast/node/logbook"
 	"holdfast/node/lookup"
@@ -41,7 +42,9 @@ func (n *Node) backend() api.Backend {
 		Secrets:  vault.Sealing{Vault: n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes,
 		Invites: membership.Invites{Member: n.member(), Propose: n.agreed.Propose},
-		Ingests: n.ingests, Previews: harvester.Previews{Harvester: n.harvester}, Indexes: n.jobIndexes,
+		Ingests: n.ingests, Indexes: n.jobIndexes,
+		Foresight: api.Foresight{Previews: harvester.Previews{Harvester: n.harvester},
+			Layouts: layouts.Plans{Nodes: n.rooms, Limits: n.cfg.File.Bandwidths}},
 		Sessions: pages.Links{Sessions: n.sessions,
 			Origins: func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
 		OfNodes: api.OfNodes{Logs: n.books, Figures: n.overTime},

@@ -161,4 +161,17 @@ func (n *Node) alive() map[catalog.NodeID]bool {
 	return out
 }
 
+// rooms returns the living nodes, each with its free room in bytes.
+func (n *Node) rooms() map[catalog.NodeID]int64 {
+	out := map[catalog.NodeID]int64{}
+	if n.gossip != nil {
+		for _, f := range n.gossip.Alive() {
+			out[catalog.NodeID(f.ID)] = int64(f.Free)
+		}
+	}
+	free, _ := n.space().All()
+	out[n.id] = int64(free)
+	return out
+}
+
 func (n *Node) isAlive(id catalog.NodeID) bool { return n.alive()[id] }

@@ -122,17 +122,8 @@ func (n *Node) parts(answer handlers, ports front.Front) []part {
 
 // steward returns what does the leader's duties on this node.
 func (n *Node) steward() *steward.Steward {
-	alive := func() map[catalog.NodeID]int64 {
-		out := map[catalog.NodeID]int64{}
-		for _, f := range n.gossip.Alive() {
-			out[catalog.NodeID(f.ID)] = int64(f.Free)
-		}
-		free, _ := n.space().All()
-		out[n.id] = int64(free)
-		return out
-	}
 	return steward.New(steward.Config{Self: n.id, Lease: time.Duration(n.cfg.Limits.Lease), Agreement: n.raft,
-		Contacts: n.raft.Contacts, Alive: alive, News: n.changed.C, Now: n.clocks.Now,
+		Contacts: n.raft.Contacts, Alive: n.rooms, News: n.changed.C, Now: n.clocks.Now,
 		Lacking: func() map[catalog.NodeID]steward.Lacking {
 			return lackingOf(append(n.gossip.Alive(), n.facts()))
 		},

@@ -33,6 +33,7 @@ var acts = map[string]act{
 	"Adding a node to a running cluster":   {after: func(w *world) { w.holds("south-1", "south-2") }},
 	"Adding a replica":                     {after: func(w *world) { w.holds("west-1") }},
 	"Filling a replica from shipped disks": {}, // it has nothing to type: cli/testdata/nodes/adopt.txtar follows it
+	"Changing the layout in one step":      {after: func(w *world) { w.holds("west-2"); w.empty("west-1") }},
 	"Draining a node, and letting it leave": {
 		after: func(w *world) { w.holds("south-2"); w.empty("south-1"); w.ended("south-1", 77) }},
 	"What a removed node knew": {}, // it has nothing to type
@@ -83,7 +84,7 @@ func TestOperations(t *testing.T) {
 	w.unit = all[0].block(t, "ini").Text
 	example, err := os.ReadFile(filepath.Join("..", "cluster.example.toml"))
 	check(t, err)
-	w.found(w.program, example, "north-1", "south-1", "third-1", "south-2", "west-1")
+	w.found(w.program, example, "north-1", "south-1", "third-1", "south-2", "west-1", "west-2")
 	for _, s := range all {
 		began := time.Now()
 		if before := acts[s.Heading].before; before != nil {

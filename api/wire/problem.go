@@ -33,6 +33,7 @@ const (
 	CodeRepeated       Code = "repeated"        // 409: it was carried out already, and its secret was shown then
 	CodePending        Code = "approval-waits"  // 409: it was not done, and proposed: it waits for a second person
 	CodeUnapproved     Code = "unapproved"      // 409: it waits for a second person, and was not proposed
+	CodeOnlyStaged     Code = "only-staged"     // 409: the layout changes by staging and applying alone
 	CodeUnsafe         Code = "unsafe"          // 409: it would lose the last good copy or an unreleased file
 	CodeOutcomeUnknown Code = "outcome-unknown" // 504: it may or may not have been carried out
 	CodeUnsupported    Code = "unsupported"     // 501: the cluster's level is too low for it

@@ -38,6 +38,7 @@ const (
 	Denied         Code = "denied"          // a token that is wrong, expired, used or revoked
 	Stale          Code = "stale"           // what it changes is not as it was seen, see Guard
 	Unapproved     Code = "unapproved"      // it waits for a second person (level 5)
+	OnlyStaged     Code = "only-staged"     // the layout changes by staging and applying alone (level 5)
 	Unsafe         Code = "unsafe"          // it would lose the last good copy or an unreleased file
 	OutcomeUnknown Code = "outcome-unknown" // a retry below the window: it may or may not have been applied
 	Unsupported    Code = "unsupported"     // an unknown command or one above the cluster's level

@@ -12,6 +12,8 @@ var Rules = []agree.Rule{
 	{Kind: UpdateMember, Level: 1, Do: agree.Widened[changeUnchanneled](LevelOfChannels,
 		agree.With(updateMember))},
 	{Kind: ProveHolding, Level: 2, Do: agree.With(proveHolding)},
+	{Kind: RevertLayout, Level: LevelOfStaging, Do: agree.With(revertLayout)},
+	{Kind: StageAlways, Level: LevelOfStaging, Do: agree.With(setStaging)},
 }
 
 // The kinds of commands and their bodies.
@@ -23,6 +25,43 @@ const (
 	UpdateMember  agree.Kind = "member.update"  // MemberChange
 	ProveHolding  agree.Kind = "member.proved"  // Proof
 )
+
+// The kinds of commands about staged changes. Those that carry changes out, or try to, stand in the catalog.
+const (
+	StageLayout  agree.Kind = "layout.stage"  // StageChange
+	ApplyLayout  agree.Kind = "layout.apply"  // ApplyChanges
+	RevertLayout agree.Kind = "layout.revert" // RevertChanges
+	StageAlways  agree.Kind = "layout.always" // SetStaging
+)
+
+// StageChange asks that a change of the layout is kept for an apply.
+type StageChange struct {
+	Step        Step             `json:"step"`
+	Node        agree.NodeID     `json:"node,omitempty"`
+	Weight      int              `json:"weight,omitempty"`
+	Replica     ReplicaName      `json:"replica,omitempty"`
+	Collections []CollectionName `json:"collections,omitempty"` // none: all
+	Reason      string           `json:"reason,omitempty"`
+}
+
+// ApplyChanges carries out all that is staged, if it is the version that was shown.
+type ApplyChanges struct {
+	Version uint64 `json:"version"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// RevertChanges discards the change, or all when it is 0; only of the version, unless that is 0.
+type RevertChanges struct {
+	Change  uint64 `json:"change,omitempty"`
+	Version uint64 `json:"version,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// SetStaging says whether changes of the layout are always staged.
+type SetStaging struct {
+	Always bool   `json:"always"`
+	Reason string `json:"reason,omitempty"`
+}
 
 // Named names a token to revoke.
 type Named struct {

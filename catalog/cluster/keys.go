@@ -12,6 +12,7 @@ const (
 	PrefixLayout      = "layout/"     // <replica>/<shard>: Placement
 	prefixRemovals    = "removing/"   // <replica>: mark, while its owed copies are dropped (level 2)
 	PrefixJoinTokens  = "join/"       // <id>: JoinToken
+	keyStaging        = "staging"     // Staging (level 5)
 )
 
 // PrefixReplicaLayout returns the prefix of a replica's 4096 placements.

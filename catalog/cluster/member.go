@@ -49,7 +49,9 @@ func joinMember(s *agree.State, b *Joining) (any, error) {
 	if err == nil && there {
 		err = readmit(s, &b.Member, &old)
 	} else if err == nil {
-		err = Admit(s, &b.Member)
+		if err = Admit(s, &b.Member); err == nil {
+			err = stageJoined(s, &b.Member)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -259,6 +261,9 @@ func DropMember(s *agree.State, m *Member) error {
 	s.Delete(keyMember(m.ID))
 	s.Delete(keyName(m.Name))
 	if err := trustHolder(s, m.ID); err != nil {
+		return err
+	}
+	if err := unstage(s, func(c *Staged) bool { return c.Node == m.ID }); err != nil {
 		return err
 	}
 	return s.Forget(m.ID)

@@ -88,7 +88,10 @@ func Stays(s *agree.State, name ReplicaName) error {
 }
 
 // DropCollection deletes a collection.
-func DropCollection(s *agree.State, name CollectionName) { s.Delete(keyCollection(name)) }
+func DropCollection(s *agree.State, name CollectionName) error {
+	s.Delete(keyCollection(name))
+	return unstage(s, func(c *Staged) bool { return slices.Contains(c.Collections, name) })
+}
 
 // ChangeReplica stores a replica in the place of the one of its name.
 func ChangeReplica(s *agree.State, r *Replica) error { return s.Set(keyReplica(r.Name), r) }
@@ -98,6 +101,9 @@ func BeginRemoval(s *agree.State, name ReplicaName) { s.Mark(keyRemoval(name)) }
 
 // DropReplica deletes a replica. No member is of it, so it holds no shards.
 func DropReplica(s *agree.State, name ReplicaName) error {
+	if err := unstage(s, func(c *Staged) bool { return c.Replica == name }); err != nil {
+		return err
+	}
 	return deleteAll(s, keyReplica(name), keyRemoval(name))
 }
 

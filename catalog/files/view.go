@@ -37,6 +37,14 @@ func (v View) Roots(replica cluster.ReplicaName) ([]Root, error) {
 	return v.records().roots(r)
 }
 
+// RootsOf returns, for each of the 4096 shards, the root of its files that belong to the collections.
+func (v View) RootsOf(collections []cluster.CollectionName) ([]Root, error) {
+	if len(collections) == 0 {
+		return make([]Root, cluster.Shards), nil
+	}
+	return v.records().roots(cluster.Replica{Collections: collections})
+}
+
 // Totals counts what the replica holds.
 func (v View) Totals(replica cluster.ReplicaName) (Totals, error) {
 	t, _, err := agree.Get[Totals](v.Reader, keyTotals(replica))

@@ -28,7 +28,8 @@ const (
 	RebuildIndex     Act = "rebuild-index"     //
 	InviteNode       Act = "invite-node"       //
 	RemoveNode       Act = "remove-node"       //
-	ChangeReplica    Act = "change-replica"    // add, remove
+	ChangeReplica    Act = "change-replica"    // add, remove; which collections it holds
+	ChangeLayout     Act = "change-layout"     // apply and revert staged changes; say whether they are always staged
 	ChangeCollection Act = "change-collection" // add, remove
 	EraseFile        Act = "erase-file"        // remove a file, declare it lost
 	ChangeLevel      Act = "change-level"      //
@@ -68,7 +69,7 @@ func (a Act) Needs() (Role, Extent) {
 		return RoleCurator, Collections
 	case Define:
 		return RoleCurator, Whole
-	case ReachInside, BackUp:
+	case ReachInside, BackUp, ChangeLayout:
 		return RoleOperator, Whole
 	case LookAtDisks:
 		return RoleOperator, Anywhere

@@ -134,8 +134,8 @@ type Config struct {
 	LanguageFiles string
 	// Organization is the host in the URIs of metadata records, such as metadata://example.org/crawl/….
 	Organization string
-	// Dates gives the time by which harvests come due, at a time of the members' clocks; nil: the same. Trials let it
-	// pass faster. It must not be later than the time that it is given.
+	// Dates gives the time by which harvests come due, at a time of the members' clocks; nil: the same. Trials let
+	// it pass faster. It must not be later than the time that it is given.
 	Dates func(now time.Time) time.Time
 
 	proxies []string // as given
@@ -310,6 +310,16 @@ func (f *File) NodeNames() []string {
 		names = append(names, n.Name)
 	}
 	return names
+}
+
+// Bandwidths returns the bytes/s at which the named node takes and gives copies; 0 for no limit, and for a node that
+// the file does not have.
+func (f *File) Bandwidths(name string) (takes, gives int64) {
+	c, err := f.Node(name)
+	if err != nil {
+		return 0, 0
+	}
+	return int64(c.Limits.Bandwidth), int64(c.Limits.Giving)
 }
 
 // Node returns the settings that the named node runs with.

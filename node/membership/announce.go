@@ -24,10 +24,8 @@ func (m Member) Announce(ctx context.Context, changed <-chan struct{}) error {
 		if listed != nil && first {
 			first = false
 			m.compare()
-			if change, due := m.Folder.differs(m.Roster.self, *listed); due {
-				if err := m.announce(ctx, change); err != nil {
-					return err
-				}
+			if err := m.announceFolder(ctx, *listed); err != nil {
+				return err
 			}
 		}
 		if listed != nil && level >= cluster.LevelOfChannels {
@@ -43,6 +41,28 @@ func (m Member) Announce(ctx context.Context, changed <-chan struct{}) error {
 		case <-changed:
 		}
 	}
+}
+
+// announceFolder brings the entry into step with cluster.toml. Where changes of the layout are always staged, the
+// weight is not among what is brought: somebody stages it.
+func (m Member) announceFolder(ctx context.Context, listed catalog.Member) error {
+	change, due := m.Folder.differs(m.Roster.self, listed)
+	if !due {
+		return nil
+	}
+	if change.Weight != nil {
+		var staging cluster.Staging
+		err := m.Agreement.View(func(v catalog.View) (err error) { staging, err = v.Staging(); return err })
+		if err != nil {
+			return fmt.Errorf("look whether weights are staged: %w", err)
+		}
+		if staging.Always {
+			m.Log.Warn("the weight in cluster.toml is not taken over: changes of the layout are staged",
+				"weight", *change.Weight, "command", "holdfast node weight --stage")
+			change.Weight = nil
+		}
+	}
+	return m.announce(ctx, change)
 }
 
 // announce changes this node's entry in the member list.

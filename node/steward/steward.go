@@ -19,7 +19,6 @@ import (
 
 const (
 	leaderEvery = 5 * time.Second // between rounds without a change of the catalog
-	movesAtOnce = 64              // shards of a replica on the move
 )
 
 // LoseMargin is how long after its lease a job of a node that is not heard is given up.
@@ -158,7 +157,7 @@ func (s *Steward) placeShards(ctx context.Context) error {
 				Lacking: lacking[m.ID].Shards, Next: lacking[m.ID].Next})
 		}
 		for _, r := range replicas {
-			assignments, err := duty.Place(v, r.Name, rooms, movesAtOnce)
+			assignments, err := duty.Place(v, r.Name, rooms, duty.MovesAtOnce)
 			if err != nil {
 				return err
 			}
