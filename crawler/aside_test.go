@@ -5,7 +5,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,14 +23,7 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 	for _, robots := range []harvest.RobotsPolicy{harvest.RobotsObey, harvest.RobotsIgnore} {
 		t.Run(string(robots), func(t *testing.T) {
 			const pages = 30
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			dead := l.Addr().String()
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			dead, revive := deadPort(t)
 			s := newSite(t)
 			var links strings.Builder
 			for i := range pages {
@@ -58,10 +53,7 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 			alive.Stop("enough")
 			alive.end()
 
-			if l, err = net.Listen("tcp", dead); err != nil {
-				t.Fatal(err)
-			}
-			late := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			late := &httptest.Server{Listener: revive(), Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasPrefix(r.URL.Path, "/dead/") {
 					fmt.Fprint(w, "late")
 				} else {
@@ -84,6 +76,36 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 			}
 			checkFiles(t, dir)
 		})
+	}
+}
+
+// deadPort is the address of a port that refuses connections, and that nobody else gets, until revive listens there.
+func deadPort(t *testing.T) (addr string, revive func() net.Listener) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := os.NewFile(uintptr(fd), "dead port")
+	t.Cleanup(func() { _ = file.Close() })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", bound.(*syscall.SockaddrInet4).Port), func() net.Listener {
+		t.Helper()
+		err := syscall.Listen(fd, 128)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.FileListener(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
 	}
 }
 

@@ -34,7 +34,7 @@ func northern(alerts ...func() []alert.Alert) *Node {
 			return []api.Disk{{Path: "/a", Total: 9}}, nil, []alert.Alert{alert.New(alert.DiskLow, "/a", "bytes", "1")}
 		},
 		Outbox: func() (int, error) { return 6, errors.New("not all of it") },
-		Backup: func() *api.BackupState { return &api.BackupState{Failed: "no room"} },
+		Backup: func() *api.BackupState { return &api.BackupState{Failed: time.Unix(9, 0)} },
 		Alerts: alerts})
 }
 
@@ -44,7 +44,7 @@ func TestStatus(t *testing.T) {
 		func() []alert.Alert { return nil }, func() []alert.Alert { return []alert.Alert{alert.New(alert.ClockOff, "", "ahead", "1m")} })
 	is := n.Status(t.Context())
 	if is.ID != "n" || is.Role != "leader" || is.Leader != "n" || !is.Quorum || !is.Ready || is.Applied != 7 || is.Outbox != 6 || is.Lease != time.Hour ||
-		!slices.Equal(is.Running, []uint64{4}) || len(is.Disks) != 1 || is.Listen.API != "127.0.0.1:1" || is.Backup == nil || is.Backup.Failed != "no room" {
+		!slices.Equal(is.Running, []uint64{4}) || len(is.Disks) != 1 || is.Listen.API != "127.0.0.1:1" || is.Backup == nil || is.Backup.Failed.Unix() != 9 {
 		t.Errorf("%+v", is)
 	}
 	if want := map[string]uint64{"strangers": 2}; !maps.Equal(is.Refused, want) {
