@@ -4,15 +4,18 @@ package node
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/catalog/files"
 	"holdfast/ledger"
@@ -28,11 +31,13 @@ func (r running) ledgerOf(t *testing.T, name catalog.ReplicaName, serial uint64)
 		if err != nil || l.Serial == serial {
 			return err
 		}
-		if _, err := (ledgers.Nodes{Ledgers: r.ledgers}).Make(t.Context(), name, string(catalog.Local(r.id))); err != nil {
-			return err
+		all := ledgers.Nodes{Ledgers: r.ledgers}
+		making, err := all.Making(t.Context(), name)
+		if err == nil && !slices.ContainsFunc(making, func(m wire.LedgerMaking) bool { return m.State == ledgers.Running }) {
+			// While one is made, asking again would have another one made at once, before more is put.
+			_, err = all.Make(t.Context(), name, string(catalog.Local(r.id)))
 		}
-		making, err := ledgers.Nodes{Ledgers: r.ledgers}.Making(t.Context(), name)
-		return fmt.Errorf("number %d, %+v, %v", l.Serial, making, err)
+		return errors.Join(err, fmt.Errorf("number %d, %+v", l.Serial, making))
 	})
 	return l
 }
