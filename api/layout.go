@@ -43,13 +43,14 @@ func (s layouts) routes(api huma.API) {
 		tag: "layout", summary: "Show the staged changes of the layout, and what would follow from them"},
 		func(ctx context.Context, _ *struct{}) (wire.Layout, error) { return s.show(ctx) })
 	handle(s.server, api, route{act: rights.ChangeLayout, method: http.MethodPost, path: "/api/v1/layout/apply",
-		id: "layout-apply", tag: "layout", once: true,
+		id: "layout-apply", tag: "layout", once: true, adjust: mayBeStale,
 		summary: "Carry out all staged changes, or none of them; needs the right to do each"},
 		func(ctx context.Context, in *struct{ Body wire.LayoutApply }) (wire.Layout, error) {
 			return s.apply(ctx, in.Body)
 		})
 	handle(s.server, api, route{act: rights.ChangeLayout, method: http.MethodPost, path: "/api/v1/layout/revert",
-		id: "layout-revert", tag: "layout", once: true, summary: "Discard one of the staged changes, or all"},
+		id: "layout-revert", tag: "layout", once: true, adjust: mayBeStale,
+		summary: "Discard one of the staged changes, or all"},
 		func(ctx context.Context, in *struct{ Body wire.LayoutRevert }) (wire.Layout, error) {
 			return s.decided(ctx, agreed.RevertLayout, agreed.RevertChanges{Change: in.Body.Change,
 				Version: in.Body.Version, Reason: in.Body.Reason})
@@ -62,6 +63,9 @@ func (s layouts) routes(api huma.API) {
 		})
 	s.stageRoutes(api)
 }
+
+// mayBeStale says that the operation is refused when something else was shown than is there now.
+func mayBeStale(op *huma.Operation) { op.Errors = append(op.Errors, http.StatusPreconditionFailed) }
 
 func (s layouts) stageRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.ChangeNode, within: ofNode(s.server,

@@ -36,7 +36,7 @@ func (s files) restoreRoutes(api huma.API) {
 	type change struct{ Body wire.RemovalRuleRequest }
 	handle(s.server, api, route{act: catalog.EraseFile, method: http.MethodPut, path: "/api/v1/removal-rule",
 		id: "removal-set-rule", tag: "files",
-		adjust:  func(op *huma.Operation) { op.Errors = append(op.Errors, http.StatusPreconditionFailed) },
+		adjust:  mayBeStale,
 		summary: "Change for how many days files that are removed from now on can be restored"},
 		func(ctx context.Context, in *change) (wire.RemovalRule, error) {
 			of := agreed.RemovalSetting{Days: in.Body.Days, Version: in.Body.Version, Reason: in.Body.Reason}

@@ -98,14 +98,14 @@ type LayoutStuck struct {
 
 // LayoutApply carries out all that is staged.
 type LayoutApply struct {
-	Version uint64 `json:"version" doc:"of what was shown; refused if it is another one now"`
+	Version uint64 `json:"version" maximum:"9007199254740991" doc:"of what was shown; refused if it is another one now"`
 	Reason  string `json:"reason,omitempty" maxLength:"500"`
 }
 
 // LayoutRevert discards what is staged. A node that joined and waits stays drained.
 type LayoutRevert struct {
 	Change  uint64 `json:"change,omitempty" doc:"the change's number; default: all changes"`
-	Version uint64 `json:"version,omitempty" doc:"refused if what is staged has another version"`
+	Version uint64 `json:"version,omitempty" maximum:"9007199254740991" doc:"refused if what is staged has another version"`
 	Reason  string `json:"reason,omitempty" maxLength:"500"`
 }
 
