@@ -48,13 +48,17 @@ func (w *witness) look(ctx context.Context) (left bool, err error) {
 		}
 		var right []catalog.Finding
 		for _, f := range asked {
+			if !w.store.Has(f.Name) { // what lies in the outbox is no word on the copy
+				left = true
+				continue
+			}
 			switch h, err := w.own(ctx, w.cfg.Self, f.Name); {
 			case ctx.Err() != nil:
 				return true, ctx.Err()
 			case err != nil: // told already, if the copy is gone or cannot be read
 				left = left || !errors.Is(err, ErrNotHere)
 				w.log.Info("a copy of a disputed file could not be read", "file", f.Name, "err", err)
-			case h == heldAs(f):
+			case h == heldAs(f) && w.store.Has(f.Name):
 				right = append(right, catalog.Finding{Name: f.Name, FileList: catalog.FileListOK,
 					Checksum: catalog.ChecksumOK, Found: f.SHA256})
 			}

@@ -122,3 +122,44 @@ func TestACopyThatCannotBeReadIsWitnessedLater(t *testing.T) {
 		}
 	})
 }
+
+// TestTheOutboxIsNoWitness: a node whose copy is gone does not call it right because it is the file's source.
+func TestTheOutboxIsNoWitness(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "third-1")
+		t.Cleanup(c.run("north-1", "south-1")) // the third never gets its copy: the source keeps the bytes
+		c.raiseTo(files.LevelOfWitnesses)
+		name := fileName(1)
+		body := c.node("north-1").put(name, 1, 400_000)
+		c.until("two copies", func(v catalog.View) bool {
+			f, err := v.File(name)
+			return err == nil && f.Copy("north").Good() && f.Copy("south").Good()
+		})
+		if !c.node("north-1").inOutbox(name) {
+			t.Fatal("the source has released its bytes")
+		}
+		if err := os.Remove(c.node("north-1").r.store.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+		bad := bytes.Clone(body)
+		bad[3] ^= 1
+		if err := os.WriteFile(c.node("south-1").r.store.Path(name), bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.node("south-1").r.Verify(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		sleep(t.Context(), 5*time.Minute)
+		c.View(func(v catalog.View) error {
+			f, err := v.File(name)
+			if err != nil || f.Doubted() == 0 {
+				t.Fatalf("%+v, %v", f, err)
+			}
+			if north := f.Copy("north"); north.Good() && !f.Unread(north) {
+				t.Errorf("the copy that is gone was called right: %+v", north)
+			}
+			return nil
+		})
+	})
+}
