@@ -141,7 +141,7 @@ func TestChallenges(t *testing.T) {
 			for _, name := range []string{"north-1", "south-1"} {
 				flip(c.t, c.node(name).r.store.Path(all[2]))
 			}
-		}, want: Tally{Files: 5, Unreached: 1}, state: AuditIncomplete, disputed: 1}, // it tells of itself
+		}, want: Tally{Files: 5, Unreached: 1}, state: AuditIncomplete, disputed: 1}, // it reports its own copy
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

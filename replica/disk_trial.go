@@ -159,7 +159,7 @@ func (r *remaking) ailing(asked wishes) map[string]goneDisk {
 }
 
 // lost reports whether err, of reading a copy in its shard, is about this copy alone: its bytes cannot be read, while
-// the disk that they lie on is there. The disk's state tells of it.
+// the disk that they lie on is there. The disk's state says so.
 func (s *Store) lost(name catalog.FileName, err error) bool {
 	is := errors.Is(err, errUnreadable) && s.reachable(name) == nil
 	if on := s.shards.on(name.Shard()); is && on != nil {

@@ -45,7 +45,7 @@ type LayoutPlan struct {
 	Refused   []LayoutRefusal `json:"refused" doc:"changes that would be refused now; the rest says what would follow without them"`
 	Links     []LayoutLink    `json:"links" doc:"what each node copies from each other one"`
 	Short     []LayoutShort   `json:"short" doc:"replicas that would not have to hold files any more of which they have good copies"`
-	Partly    bool            `json:"partly,omitempty" doc:"not all files were looked at: at least so many would be short of copies"`
+	Partly    bool            `json:"partly,omitempty" doc:"not all files were looked at: at least these would be short of copies"`
 	Full      []LayoutFull    `json:"full" doc:"nodes that have not the room"`
 	Stuck     []LayoutStuck   `json:"stuck" doc:"nodes that drain, or would, and keep shards, as nobody who is there would take them"`
 	Unsettled []string        `json:"unsettled,omitempty" doc:"replicas of which it cannot be foreseen where all shards will lie"`
