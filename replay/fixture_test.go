@@ -133,7 +133,13 @@ func server(t *testing.T, s *shelf, cfg Config) *httptest.Server {
 // get fetches a path without following redirects or unpacking.
 func get(t *testing.T, srv *httptest.Server, path string, header ...string) (*http.Response, string) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, srv.URL+path, nil)
+	return ask(t, srv, http.MethodGet, path, header...)
+}
+
+// ask fetches a path by a method without following redirects or unpacking.
+func ask(t *testing.T, srv *httptest.Server, method, path string, header ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, srv.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

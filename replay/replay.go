@@ -19,6 +19,7 @@ import (
 	"holdfast/internal/coding"
 	"holdfast/internal/look"
 	"holdfast/internal/words"
+	"holdfast/replay/rewrite"
 )
 
 // Captures finds captures.
@@ -236,7 +237,7 @@ func (h *Handler) stray(w http.ResponseWriter, r *http.Request) {
 	chosen, from := h.offer.ByPath(from)
 	if from, ok := strings.CutPrefix(from, "/web/"); ok {
 		t := parseTarget(from)
-		if to, ok := resolve(t.url, withQuery(r.URL.EscapedPath(), r)); ok && t.timestamp != "" && !t.list {
+		if to, ok := rewrite.Resolve(t.url, withQuery(r.URL.EscapedPath(), r)); ok && t.timestamp != "" && !t.list {
 			redirect(w, prefixOf(chosen)+"/web/"+t.timestamp+t.modifier+"/"+to, http.StatusTemporaryRedirect)
 			return
 		}

@@ -1,24 +1,18 @@
 package replay
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
-	"golang.org/x/net/html/charset"
 	"golang.org/x/net/http/httpguts"
-	"golang.org/x/text/transform"
 
 	"holdfast/access"
 	"holdfast/cdx"
-	"holdfast/internal/coding"
+	"holdfast/replay/rewrite"
 )
 
 // policy tells the browser about archived pages: their scripts may run, but may fetch, send or frame nothing from
@@ -200,18 +194,18 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *do
 			header.Set(name, v)
 		}
 	}
-	l := &links{timestamp: c.Timestamp, base: c.URL, prefix: h.prefix(r)}
-	if t.timestamp != "" && len(t.timestamp) == 14 {
-		l.timestamp = t.timestamp
+	l := rewrite.NewLinks(c.Timestamp, c.URL, h.prefix(r))
+	if len(t.timestamp) == 14 {
+		l.Timestamp = t.timestamp
 	}
 	if location := d.header.Get("Location"); location != "" && d.status >= 300 && d.status < 400 {
 		modifier := t.modifier
-		if to, ok := l.rewrite(location, modifier); ok {
+		if to, ok := l.Rewrite(location, modifier); ok {
 			header.Set("Location", linkSafe(to))
 		}
 	}
 	if raw {
-		h.pass(w, r, d)
+		h.pass(w, r, d, true)
 		return
 	}
 	h.render(w, r, t, d, l)
@@ -237,147 +231,4 @@ func statusOf(d *document) int {
 
 func hasBody(r *http.Request, status int) bool {
 	return r.Method != http.MethodHead && status != http.StatusNoContent && status != http.StatusNotModified
-}
-
-// pass writes the payload as the server sent it, content coding and all.
-func (h *Handler) pass(w http.ResponseWriter, r *http.Request, d *document) {
-	for _, encoding := range d.header.Values("Content-Encoding") {
-		if httpguts.ValidHeaderFieldValue(encoding) {
-			w.Header().Add("Content-Encoding", encoding)
-		}
-	}
-	if w.Header().Get("Content-Type") == "" {
-		w.Header()["Content-Type"] = nil // no sniffing: the server did not say
-	}
-	status := statusOf(d)
-	if d.size >= 0 && status != http.StatusNoContent && status != http.StatusNotModified {
-		w.Header().Set("Content-Length", strconv.FormatInt(d.size, 10))
-	}
-	w.WriteHeader(status)
-	if hasBody(r, status) {
-		h.copied(d, copyTo(w, d.payload))
-	}
-}
-
-func copyTo(w io.Writer, r io.Reader) error {
-	_, err := io.Copy(w, r)
-	return err
-}
-
-// copied logs why a page ended early. The reader's browser is told by a broken
-// connection, since the status is sent already; but not of a content coding
-// that ended early as the server sent it.
-func (h *Handler) copied(d *document, err error) {
-	broken := d.broken()
-	if err == nil && broken == nil {
-		return
-	}
-	if broken != nil || errors.Is(err, coding.ErrLimit) {
-		h.log.Warn("replay is cut off", "url", d.capture.URL, "time", d.capture.Timestamp, "file", d.capture.File,
-			"error", errors.Join(broken, err))
-		panic(http.ErrAbortHandler)
-	}
-	h.log.Debug("replay ended early", "url", d.capture.URL, "time", d.capture.Timestamp, "error", err)
-}
-
-// render writes a page or style sheet rewritten, and anything else as it is.
-func (h *Handler) render(w http.ResponseWriter, r *http.Request, t target, d *document, l *links) {
-	status := statusOf(d)
-	kind := kindOf(t.modifier, d.header.Get("Content-Type"))
-	bar := !h.cfg.NoBanner && (t.modifier == "" || t.modifier == "mp_")
-	if bar && (kind == kindHTML || kind == kindUnknown) {
-		h.varies(w, r)
-	}
-	if kind == kindOther || !hasBody(r, status) {
-		h.pass(w, r, d)
-		return
-	}
-	unpacked, err := h.codings.Open(d.payload, coding.Head{Content: d.header.Values("Content-Encoding")},
-		coding.Options{Output: h.cfg.MaxDecoded})
-	if err != nil { // a coding that the reader's browser may know
-		h.pass(w, r, d)
-		return
-	}
-	defer unpacked.Close()
-	in := bufio.NewReaderSize(unpacked, 4<<10)
-	if kind == kindUnknown {
-		head, _ := in.Peek(512)
-		if d.header.Get("Content-Type") == "" && len(head) > 0 {
-			w.Header().Set("Content-Type", http.DetectContentType(head))
-		}
-		if !looksLikeHTML(head) {
-			w.WriteHeader(status)
-			h.copied(d, copyTo(w, in))
-			return
-		}
-		kind = kindHTML
-	}
-	if kind == kindCSS {
-		w.WriteHeader(status)
-		h.copied(d, rewriteCSS(w, in, l))
-		return
-	}
-	rewriter := &htmlRewriter{out: w, links: l}
-	page := h.sniff(w, in, rewriter)
-	if bar {
-		rewriter.banner = h.bar(r, d)
-	}
-	w.WriteHeader(status)
-	h.copied(d, rewriter.run(page))
-}
-
-// sniff finds the page's charset. A charset in which < is not the byte < is turned into UTF-8.
-func (h *Handler) sniff(w http.ResponseWriter, in *bufio.Reader, rewriter *htmlRewriter) io.Reader {
-	head, _ := in.Peek(1024)
-	contentType := w.Header().Get("Content-Type")
-	found, name, certain := charset.DetermineEncoding(head, contentType)
-	switch {
-	case strings.HasPrefix(name, "utf-16") || name == "iso-2022-jp" || name == "replacement":
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		return transform.NewReader(in, found.NewDecoder())
-	case name != "utf-8":
-		rewriter.charset = found
-		if !certain && isUTF8(head) {
-			rewriter.charset = nil
-		}
-	}
-	return in
-}
-
-type kind int
-
-const (
-	kindOther kind = iota
-	kindHTML
-	kindCSS
-	kindUnknown
-)
-
-// kindOf determines the kind of a payload from how it is used and what the server said.
-func kindOf(modifier, contentType string) kind {
-	mime, _, _ := strings.Cut(strings.ToLower(contentType), ";")
-	mime = strings.TrimSpace(mime)
-	switch {
-	case modifier == "cs_":
-		return kindCSS
-	case modifier == "js_" || modifier == "wkr_" || modifier == "sw_" || modifier == "wkrf_":
-		return kindOther
-	case mime == "text/html" || mime == "application/xhtml+xml" || mime == "application/vnd.wap.xhtml+xml":
-		return kindHTML
-	case mime == "text/css":
-		return kindCSS
-	case mime == "" || mime == "unk":
-		return kindUnknown
-	}
-	return kindOther
-}
-
-func looksLikeHTML(head []byte) bool {
-	lower := bytes.ToLower(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"))
-	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<!--"} {
-		if bytes.HasPrefix(lower, []byte(start)) {
-			return true
-		}
-	}
-	return false
 }

@@ -1,39 +1,10 @@
-package replay
+package rewrite
 
 import (
-	"bytes"
-	"compress/zlib"
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/zstd"
 )
-
-func deflated(s string) string {
-	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
-	z.Write([]byte(s))
-	z.Close()
-	return b.String()
-}
-
-func brotlied(s string) string {
-	var b bytes.Buffer
-	z := brotli.NewWriter(&b)
-	z.Write([]byte(s))
-	z.Close()
-	return b.String()
-}
-
-func zstded(s string) string {
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		panic(err)
-	}
-	return string(z.EncodeAll([]byte(s), nil))
-}
 
 func TestCSS(t *testing.T) {
 	t.Parallel()
@@ -65,7 +36,7 @@ func TestCSS(t *testing.T) {
 				tt.want = tt.in
 			}
 			var b strings.Builder
-			if err := rewriteCSS(&b, iotest.OneByteReader(strings.NewReader(tt.in)), testLinks()); err != nil || b.String() != tt.want {
+			if err := CSS(&b, iotest.OneByteReader(strings.NewReader(tt.in)), testLinks()); err != nil || b.String() != tt.want {
 				t.Errorf("%v\ngot  %.300s\nwant %.300s", err, b.String(), tt.want)
 			}
 		})
@@ -78,14 +49,14 @@ func FuzzCSS(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, css string) {
 		var b strings.Builder
-		if err := rewriteCSS(&b, strings.NewReader(css), &links{base: "nowhere:"}); err != nil {
+		if err := CSS(&b, strings.NewReader(css), NewLinks("20260101000000", "nowhere:", "")); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(css, ":") && !strings.Contains(css, `\`) && b.String() != css {
 			t.Fatalf("%q became %q", css, b.String())
 		}
 		b.Reset()
-		if err := rewriteCSS(&b, strings.NewReader(css), testLinks()); err != nil {
+		if err := CSS(&b, strings.NewReader(css), testLinks()); err != nil {
 			t.Fatal(err)
 		}
 	})
