@@ -42,7 +42,7 @@ var plan = map[string][]string{
 	"catalog/people":     {"catalog/agree", "catalog/cluster"},
 	"catalog/runs":       {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/harvests", "catalog/jobs"},
 	"cdx":                {},
-	"cli":                {"api/wire", "client", "node", "node/config", "node/membership", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk", "internal/words", "ledger", "ledger/proof", "internal/seal", "node/backups", "node/rebuild"},
+	"cli":                {"api/wire", "client", "node", "node/config", "node/membership", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk", "internal/words", "internal/sorter", "ledger", "ledger/proof", "internal/seal", "node/backups", "node/rebuild"},
 	"client":             {"api/wire", "harvest", "cdx"},
 	"crawler":            {"harvest", "cdx", "warc", "internal/coding", "internal/disk", "internal/kv", "internal/sorter"},
 	"demo":               {},

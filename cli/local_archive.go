@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"holdfast/cdx"
@@ -25,12 +26,14 @@ type shelf struct {
 
 // openShelf indexes the archive files of paths in a folder; those it has already are not read again.
 func openShelf(a *app, dir string, paths []string) (*shelf, error) {
-	s := &shelf{paths: map[string]string{}}
+	s := &shelf{}
+	found := map[string][]string{} // by name
 	for _, path := range paths {
-		if err := s.find(path); err != nil {
+		if err := find(path, found); err != nil {
 			return nil, err
 		}
 	}
+	s.paths = byName(found)
 	if len(s.paths) == 0 {
 		return nil, fmt.Errorf("no WARC or ARC file in %s", strings.Join(paths, ", "))
 	}
@@ -44,22 +47,33 @@ func openShelf(a *app, dir string, paths []string) (*shelf, error) {
 	return s, nil
 }
 
-// find adds the archive files of a path.
-func (s *shelf) find(path string) error {
+// find adds the archive files of a path to those found, by name.
+func find(path string, found map[string][]string) error {
 	return filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name := entry.Name()
-		if file != path && !isArchive(name) {
-			return nil
+		if name := entry.Name(); file == path || isArchive(name) {
+			found[name] = append(found[name], filepath.Clean(file))
 		}
-		if other, there := s.paths[name]; there && other != file {
-			return fmt.Errorf("two files are named %s: %s and %s", name, other, file)
-		}
-		s.paths[name] = file
 		return nil
 	})
+}
+
+// byName are the paths of the files found, each by its name, or by its path where two have one name.
+func byName(found map[string][]string) map[string]string {
+	paths := map[string]string{}
+	for name, files := range found {
+		slices.Sort(files)
+		files = slices.Compact(files)
+		for _, file := range files {
+			if len(files) > 1 {
+				name = file
+			}
+			paths[name] = file
+		}
+	}
+	return paths
 }
 
 // isArchive tells a WARC or ARC file by its name.

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"holdfast/cdx"
@@ -165,4 +166,29 @@ func gzipped(s string) string {
 	io.WriteString(z, s)
 	z.Close()
 	return b.String()
+}
+
+// countedShelf is a shelf that counts how often a file is read from its beginning to its end.
+type countedShelf struct {
+	*shelf
+	beginnings atomic.Int64
+}
+
+// Open implements Records.
+func (c *countedShelf) Open(ctx context.Context, file string, offset, length int64) (io.ReadCloser, error) {
+	if offset == 0 && length == 0 {
+		c.beginnings.Add(1)
+	}
+	return c.shelf.Open(ctx, file, offset, length)
+}
+
+func (c *countedShelf) server(t *testing.T) *httptest.Server {
+	t.Helper()
+	h, err := New(Config{}, c, c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv
 }

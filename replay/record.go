@@ -121,8 +121,8 @@ const maxShared = 10_000
 
 // findRecord reads on to the capture's record: the first, but in files of tools
 // that pack several into one gzip member.
-func findRecord(in io.Reader, c cdx.Capture) (*warc.Record, error) {
-	r, err := warc.NewReader(in, c.File)
+func findRecord(in io.Reader, c cdx.Capture, d *warc.Dictionary) (*warc.Record, error) {
+	r, err := warc.NewRecordReader(in, c.File, d)
 	if err != nil {
 		return nil, err
 	}

@@ -64,6 +64,8 @@ type Handler struct {
 	memory   *spool
 	spool    *spool
 	codings  coding.Pool
+
+	dictionaries dictionaries
 }
 
 // New returns a handler over captures and records.
