@@ -42,7 +42,7 @@ var plan = map[string][]string{
 	"catalog/people":     {"catalog/agree", "catalog/cluster"},
 	"catalog/runs":       {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/harvests", "catalog/jobs"},
 	"cdx":                {},
-	"cli":                {"api/wire", "client", "node", "node/config", "node/membership", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk", "internal/words", "internal/sorter", "ledger", "ledger/proof", "internal/seal", "node/backups", "node/rebuild"},
+	"cli":                {"api/wire", "client", "node", "node/config", "node/membership", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk", "internal/words", "internal/sorter", "ledger", "ledger/proof", "internal/seal", "node/backups", "node/rebuild", "wacz"},
 	"client":             {"api/wire", "harvest", "cdx"},
 	"crawler":            {"harvest", "cdx", "warc", "internal/coding", "internal/disk", "internal/kv", "internal/sorter"},
 	"demo":               {},
@@ -106,6 +106,7 @@ var plan = map[string][]string{
 	"replay/rewrite":  {"cdx"},
 	"replica":         {"catalog", "internal/disk"},
 	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx"},
+	"wacz":            {},
 	"warc":            {"internal/coding", "internal/disk"},
 	"web":             {"alert", "api/wire", "client", "harvest", "internal/look", "internal/words"},
 }

@@ -14,6 +14,7 @@ import (
 
 	"holdfast/cdx"
 	"holdfast/index"
+	"holdfast/wacz"
 	"holdfast/warc"
 )
 
@@ -21,12 +22,20 @@ import (
 // it.
 type shelf struct {
 	index *index.Index
-	paths map[string]string
+	paths map[string]string // of files by name; those within a WACZ stand in inside
+	// inside are files within WACZ files, by name, which is the path of the WACZ and theirs in it.
+	inside map[string]inside
+}
+
+// inside is a file within another.
+type inside struct {
+	path     string // of the other
+	at, size int64
 }
 
 // openShelf indexes the archive files of paths in a folder; those it has already are not read again.
 func openShelf(a *app, dir string, paths []string) (*shelf, error) {
-	s := &shelf{}
+	s := &shelf{inside: map[string]inside{}}
 	found := map[string][]string{} // by name
 	for _, path := range paths {
 		if err := find(path, found); err != nil {
@@ -34,8 +43,16 @@ func openShelf(a *app, dir string, paths []string) (*shelf, error) {
 		}
 	}
 	s.paths = byName(found)
+	for name, path := range s.paths {
+		if strings.HasSuffix(path, ".wacz") {
+			delete(s.paths, name)
+			if err := s.unfold(name, path); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+	}
 	if len(s.paths) == 0 {
-		return nil, fmt.Errorf("no WARC or ARC file in %s", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("no WARC, ARC or WACZ file in %s", strings.Join(paths, ", "))
 	}
 	var err error
 	if s.index, err = index.Open(index.Config{Dir: dir}, a.log); err != nil {
@@ -53,11 +70,41 @@ func find(path string, found map[string][]string) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		if name := entry.Name(); file == path || isArchive(name) {
+		if name := entry.Name(); file == path || isArchive(name) || strings.HasSuffix(name, ".wacz") {
 			found[name] = append(found[name], filepath.Clean(file))
 		}
 		return nil
 	})
+}
+
+// unfold adds the WARC files within a WACZ, which are read where they lie.
+func (s *shelf) unfold(name, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	w, err := wacz.Open(f, info.Size())
+	if err != nil {
+		return err
+	}
+	members, err := w.Archives()
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m.At < 0 {
+			return fmt.Errorf("%s is compressed a second time within it: unpack it first",
+				m.Path)
+		}
+		s.paths[name+"/"+m.Path] = path + "/" + m.Path
+		s.inside[name+"/"+m.Path] = inside{path, m.At, m.Size}
+	}
+	return nil
 }
 
 // byName are the paths of the files found, each by its name, or by its path where two have one name.
@@ -109,7 +156,9 @@ func (s *shelf) fill(a *app) error {
 	done := int64(0)
 	for name, path := range s.paths {
 		bar.on(name)
-		if err := s.index.Add(a.ctx, name, func() (io.ReadCloser, error) { return os.Open(path) }); err != nil {
+		if err := s.index.Add(a.ctx, name, func() (io.ReadCloser, error) {
+			return s.Open(a.ctx, name, 0, 0)
+		}); err != nil {
 			bar.end(false)
 			return fmt.Errorf("index %s: %w", path, err)
 		}
@@ -144,15 +193,20 @@ func (s *shelf) Open(_ context.Context, file string, offset, length int64) (io.R
 	if !there {
 		return nil, fmt.Errorf("%s: %w", file, warc.ErrNotArchive)
 	}
+	at, end := int64(0), int64(1<<63-1)
+	if within, is := s.inside[file]; is {
+		path, at, end = within.path, within.at, within.at+within.size
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if length == 0 {
-		length = 1<<63 - 1 - offset
+	left := max(end-at-offset, 0)
+	if length > 0 {
+		left = min(left, length)
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.NewSectionReader(f, offset, length), f}, nil
+	}{io.NewSectionReader(f, at+offset, left), f}, nil
 }
