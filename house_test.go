@@ -104,7 +104,10 @@ var plan = map[string][]string{
 	"raft":            {"catalog", "internal/disk", "internal/kv"},
 	"replay":          {"cdx", "warc", "access", "internal/coding", "internal/look", "internal/words"},
 	"replica":         {"catalog", "internal/disk"},
-	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx"},
+	"revisit":         {},
+	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx", "revisit/simulate"},
+
+	"revisit/simulate": {"revisit"},
 	"warc":            {"internal/coding", "internal/disk"},
 	"web":             {"alert", "api/wire", "client", "harvest", "internal/look", "internal/words"},
 }
@@ -133,7 +136,7 @@ var impure = []string{"os", "net", "log", "syscall", "runtime", "context", "sync
 var spotless = []string{"net/url", "net/netip"}
 
 var pure = []string{"cdx", "access", "alert", "harvest", "catalog", "catalog/agree", "catalog/approvals", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files",
-	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words", "ledger"}
+	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words", "ledger", "revisit"}
 
 const maxLines = 500
 
