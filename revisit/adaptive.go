@@ -162,13 +162,9 @@ func (a *Adaptive) judge(s *State, v Visit, first bool) Change {
 	}
 	s.flags |= ticker
 	s.streak = 0
-	switch { // what was believed came from the noise
-	case s.Profiled():
+	s.Belief = s.Kind().prior() // what was believed came from the noise
+	if s.Profiled() {
 		s.Belief = Around(1, priorFactor)
-	case s.Kind() == Image:
-		s.Belief = Around(priorImage, priorAlpha)
-	default:
-		s.Belief = Around(priorText, priorAlpha)
 	}
 	return Unknown
 }
@@ -241,6 +237,61 @@ func (a *Adaptive) Place(s State, h *Host) Place {
 		p.Dated, p.Due = true, later(s.Last, int64(wait*msPerDay))
 	}
 	return p
+}
+
+// RateOf is how often a URI is believed to change at a time, in changes a day, and the bounds between which the rate lies with a
+// probability of about nine tenths.
+func (a *Adaptive) RateOf(s State, now int64) (rate, low, high float64) {
+	factor := 1.0
+	if s.Profiled() {
+		factor = a.profile.Rate(s.age(now))
+	}
+	shape := float64(s.Alpha) // Wilson and Hilferty: the cube root is almost normal
+	bound := func(z float64) float64 {
+		root := math.Max(1-1/(9*shape)+z/(3*math.Sqrt(shape)), 0)
+		return s.Rate() * factor * root * root * root
+	}
+	return s.Rate() * factor, bound(-1.645), bound(1.645)
+}
+
+// Reason says why a URI is due when it is.
+type Reason uint8
+
+const (
+	// ByFirst is for a URI that was never visited.
+	ByFirst Reason = iota
+	// ByHint is for one that a feed or sitemap let come.
+	ByHint
+	// ByMinimum is for one that would come sooner, but for the shortest wait.
+	ByMinimum
+	// ByMaximum is for one that would come later, but for the longest wait.
+	ByMaximum
+	// ByHost is for one whose host lets less through than its URIs ask for.
+	ByHost
+	// ByPrice is for all others: then a visit will be worth what a request costs.
+	ByPrice
+)
+
+// Why says why a URI is due when it is.
+func (a *Adaptive) Why(s State, h *Host) Reason {
+	p := a.Place(s, h)
+	wait := p.Due - s.Last
+	if !p.Dated {
+		wait = a.wait(p.Class, a.price+h.offset)
+	}
+	switch {
+	case s.Visits == 0:
+		return ByFirst
+	case s.Called():
+		return ByHint
+	case wait <= a.settings.MinWait.Milliseconds():
+		return ByMinimum
+	case wait >= a.settings.MaxWait.Milliseconds()-1:
+		return ByMaximum
+	case h.offset > 0:
+		return ByHost
+	}
+	return ByPrice
 }
 
 // Remove takes a URI out that is not to come again.

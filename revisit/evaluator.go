@@ -174,7 +174,7 @@ func (p *AR) wait(s ARState, v ARVisit) int64 {
 
 // Overdue is by how many milliseconds the visit began later than the URI was due.
 func Overdue(before ARState, v ARVisit) int64 {
-	if v.Began <= before.Due || before.Due == 0 {
+	if v.Began <= before.Due || before.Due <= 0 {
 		return 0
 	}
 	return v.Began - before.Due

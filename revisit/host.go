@@ -51,41 +51,46 @@ func (h *Host) line(c Class) (int, bool) {
 	return slices.BinarySearchFunc(h.lines, c, func(l line, c Class) int { return int(l.class) - int(c) })
 }
 
-// count adds to the number of URIs of a class.
-func (a *Adaptive) count(h *Host, c Class, by int) {
+// begin returns the place of a class among the lines, which has one from then on.
+func (a *Adaptive) begin(h *Host, c Class) int {
 	i, ok := h.line(c)
 	if !ok {
-		if by < 0 {
-			return
-		}
 		h.lines = slices.Insert(h.lines, i, line{class: c, wait: a.wait(c, a.price+h.offset)})
 		h.look()
 	}
-	l := &h.lines[i]
-	if l.count = max(l.count+by, 0); l.count == 0 && !l.queued {
+	return i
+}
+
+// end takes a line away that has nothing any more.
+func (h *Host) end(i int) {
+	if h.lines[i].count == 0 && !h.lines[i].queued {
 		h.lines = slices.Delete(h.lines, i, i+1)
 		h.look()
 	}
 }
 
+// count adds to the number of URIs of a class.
+func (a *Adaptive) count(h *Host, c Class, by int) {
+	if _, known := h.line(c); !known && by < 0 {
+		return
+	}
+	i := a.begin(h, c)
+	h.lines[i].count = max(h.lines[i].count+by, 0)
+	h.end(i)
+}
+
 // SetHead tells when the first URI of a class's queue was visited last; ok is false if the queue is empty.
 func (a *Adaptive) SetHead(h *Host, c Class, last int64, ok bool) {
-	i, known := h.line(c)
-	if !known {
-		if !ok {
-			return
-		}
-		a.count(h, c, 0)
-		i, _ = h.line(c)
+	if _, known := h.line(c); !known && !ok {
+		return
 	}
+	i := a.begin(h, c)
 	l := &h.lines[i]
 	l.head, l.queued = last, ok
 	switch {
-	case !ok && l.count == 0:
-		h.lines = slices.Delete(h.lines, i, i+1)
-		h.look()
 	case i == h.best || !ok || last > h.ahead:
 		h.look()
+		h.end(i)
 	case h.best < 0 || l.due() < h.lines[h.best].due():
 		h.best = i
 	}

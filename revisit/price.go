@@ -129,6 +129,7 @@ func (a *Adaptive) correct(budget, passed float64) {
 	switch most := 0.03 * math.Min(passed*24, 1); {
 	case late:
 		a.trim += most
+	case passed > 0.1: // it slept
 	case p.requests < 0.97*budget*passed && !math.IsInf(budget, 1):
 		a.trim -= most
 	default:

@@ -1,5 +1,7 @@
 package revisit
 
+import "math"
+
 // Kind is what a URI is, as far as the first belief depends on it.
 type Kind uint8
 
@@ -52,18 +54,46 @@ const (
 // NewState is the state of a URI that was just found. Found while the crawl runs, a page has a profile.
 func (a *Adaptive) NewState(kind Kind, now int64, running bool, importance float64) State {
 	s := State{flags: flags(kind), trust: uint8(min(max(grade(importance), -5), 5)+8) << 4}
-	switch kind {
-	case Image:
-		s.Belief = Around(priorImage, priorAlpha)
-	case Hub, Feed, Sitemap:
-		s.Belief = Around(priorHub, priorAlpha)
+	s.Belief = kind.prior()
+	switch {
+	case kind == Hub || kind == Feed || kind == Sitemap:
 		s.Links = priorLinks
-	default:
-		s.Belief = Around(priorText, priorAlpha)
-		if running && !a.settings.Without.Profile {
-			s.Belief = Around(1, priorFactor)
-			s.Found = uint32(min(max(now/1000, 1), 1<<32-1))
-		}
+	case kind == Text && running && !a.settings.Without.Profile:
+		s.Belief = Around(1, priorFactor)
+		s.Found = uint32(min(max(now/1000, 1), 1<<32-1))
+	}
+	return s
+}
+
+// prior is what is believed of a kind before the first visit.
+func (k Kind) prior() Belief {
+	switch k {
+	case Image:
+		return Around(priorImage, priorAlpha)
+	case Hub, Feed, Sitemap:
+		return Around(priorHub, priorAlpha)
+	}
+	return Around(priorText, priorAlpha)
+}
+
+// FromAR is the state of a URI whose crawl had the policy heritrix-ar until now: its history stays, and its wait says about how
+// often it changes, since that policy settles where a change is as likely as none.
+func (a *Adaptive) FromAR(of ARState, kind Kind, importance float64) State {
+	s := a.NewState(kind, of.Last, false, importance)
+	s.Last, s.Visits, s.Versions = of.Last, of.Visits, of.Versions
+	if of.Visits > 1 && of.Wait > 0 {
+		s.Belief = Around(math.Ln2/days(0, of.Wait), 1)
+	}
+	return s
+}
+
+// FromAdaptive is the state of a URI whose crawl had the policy adaptive until now. Rate is what is believed of it now, in changes a
+// day. It is due by its wait, which the next visit keeps inside its evaluator's bounds.
+func (p *AR) FromAdaptive(of State, rate float64, now int64) ARState {
+	s := ARState{Last: of.Last, Due: now, Visits: of.Visits, Versions: of.Versions}
+	if of.Visits > 0 && rate > 0 {
+		s.Wait = int64(math.Min(math.Max(math.Ln2/rate, 1.0/86400), longest) * msPerDay)
+		s.Due = later(of.Last, s.Wait)
 	}
 	return s
 }

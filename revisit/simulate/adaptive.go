@@ -13,7 +13,7 @@ type adaptive struct {
 	hosts  [hostCount]*hostQueues
 	list   []*revisit.Host
 	uris   []uri
-	hinted int
+	turn   revisit.Turn // that went last
 }
 
 type uri struct {
@@ -124,6 +124,7 @@ func (a *adaptive) next(t float64, free func(int) bool) (int, bool) {
 	}
 	u := &a.uris[taken.id]
 	u.since++
+	a.turn = turn
 	if turn.Queue == revisit.Dated {
 		a.firstDated(best)
 	} else if turn.Queue == revisit.Classed {

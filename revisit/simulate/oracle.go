@@ -68,16 +68,19 @@ func (it *item) rateAt(t float64) float64 {
 	return it.rate + it.extra*math.Exp(-(t-it.born)/it.decay)
 }
 
+// settled reports whether the rate has come to its end, but for a fiftieth.
+func (it *item) settled(t float64) bool { return it.decay == 0 || it.rateAt(t) < 1.02*it.rate }
+
 const most = 28.0 // days
 
 // wait is how long an item waits that was visited at a time.
 func (o *oracle) wait(id int, t, price float64) float64 {
 	it := &o.world.items[id]
-	if it.decay == 0 {
+	if it.settled(t) {
 		return o.waitAt(it.rate, price)
 	}
 	low, high := 1.0/1440, most
-	for range 24 {
+	for range 15 {
 		wait := math.Sqrt(low * high)
 		from := (t - it.born) / it.decay
 		sum := it.rate*wait + it.extra*it.decay*math.Exp(-from)*-math.Expm1(-wait/it.decay)
@@ -160,7 +163,7 @@ func (o *oracle) hour(t float64) {
 				continue
 			}
 			it := &o.world.items[id]
-			if it.decay != 0 {
+			if !it.settled(o.last[id]) {
 				q[i].due = o.last[id] + o.wait(id, o.last[id], o.price)
 				continue
 			}

@@ -83,8 +83,11 @@ func (it *item) current(t float64) int {
 	return sort.Search(len(it.changes), func(i int) bool { return it.changes[i] > t })
 }
 
-// run crawls the world with a budget of requests a day.
-func run(w *World, p policy, budget float64, seed uint64) Score {
+// steady is a budget that stays what it is.
+func steady(budget float64) func(float64) float64 { return func(float64) float64 { return budget } }
+
+// run crawls the world with a budget of requests a day at each time; with none, the crawl sleeps for an hour.
+func run(w *World, p policy, budgetAt func(t float64) float64, seed uint64) Score {
 	c := &course{Rand: rand.New(rand.NewPCG(seed, 41)), world: w, policy: p, items: make([]progress, len(w.items))}
 	c.score.seen = map[int]float64{}
 	for id := range w.start {
@@ -92,29 +95,39 @@ func run(w *World, p policy, budget float64, seed uint64) Score {
 		p.found(id, 0)
 	}
 	var bucket revisit.Bucket
-	hour := 0
-	for slot := 0; float64(slot) < budget*length; slot++ {
-		t := float64(slot) / budget
+	for t, hour := 0.0, 0; t < length; {
+		budget := budgetAt(t)
+		if budget <= 0 {
+			t += 1.0 / 24
+			hour = int(t*24) + 1
+			continue
+		}
 		for ; float64(hour) <= t*24; hour++ {
 			p.hour(float64(hour) / 24)
 		}
-		if t >= scoredFrom {
-			c.score.slots++
-		}
-		for bucket.Wait(millis(t), budget) == 0 {
-			id, ok := p.next(t, func(host int) bool { return c.free[host] <= t })
-			if !ok {
-				break
-			}
-			bucket.Take(millis(t), budget)
-			if a, ok := p.(*adaptive); ok && t >= scoredFrom {
-				c.score.hinted += float64(btoi(a.uris[id].state.Called()))
-				c.score.proven += float64(btoi(a.uris[id].state.Ticker()))
-			}
-			c.fetch(id, t)
-		}
+		c.slot(&bucket, t, budget)
+		t += 1 / budget
 	}
 	return c.finish()
+}
+
+// slot lets requests go that the budget has at a time.
+func (c *course) slot(bucket *revisit.Bucket, t, budget float64) {
+	if t >= scoredFrom {
+		c.score.slots++
+	}
+	for bucket.Wait(millis(t), budget) == 0 {
+		id, ok := c.policy.next(t, func(host int) bool { return c.free[host] <= t })
+		if !ok {
+			break
+		}
+		bucket.Take(millis(t), budget)
+		if a, ok := c.policy.(*adaptive); ok && t >= scoredFrom {
+			c.score.hinted += float64(btoi(a.uris[id].state.Called()))
+			c.score.proven += float64(btoi(a.uris[id].state.Ticker()))
+		}
+		c.fetch(id, t)
+	}
 }
 
 // fetch visits an item.

@@ -75,7 +75,7 @@ func TestWorlds(t *testing.T) {
 func TestScore(t *testing.T) {
 	w := &World{start: 1, items: []item{{changes: []float64{20, 30, 30.4}, rate: 0.1}}}
 	visits := &at{times: []float64{10, 20.5, 40}}
-	s := run(w, visits, 24, 1)
+	s := run(w, visits, steady(24), 1)
 	if want := (20.0 - 15 + 9.5 + 5) / 30; math.Abs(s.Freshness-want) > 0.003 {
 		t.Errorf("freshness %.4f, want %.4f", s.Freshness, want)
 	}

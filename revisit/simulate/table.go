@@ -46,7 +46,7 @@ func Run(kind Kind, budget Budget, seed uint64, names []string) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		score := run(w, p, rate, seed)
+		score := run(w, p, steady(rate), seed)
 		if len(rows) < len(Oracles()) {
 			bestF, bestC = max(bestF, score.Freshness), max(bestC, score.Completeness)
 		}
