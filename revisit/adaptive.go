@@ -239,8 +239,8 @@ func (a *Adaptive) Place(s State, h *Host) Place {
 	return p
 }
 
-// RateOf is how often a URI is believed to change at a time, in changes a day, and the bounds between which the rate lies with a
-// probability of about nine tenths.
+// RateOf is how often a URI is believed to change at a time, in changes a day, and the bounds between which the rate
+// lies with a probability of about nine tenths.
 func (a *Adaptive) RateOf(s State, now int64) (rate, low, high float64) {
 	factor := 1.0
 	if s.Profiled() {

@@ -154,8 +154,8 @@ func TestImportance(t *testing.T) {
 	}
 }
 
-// What is due comes first, the longest due before others; otherwise what is ahead of its time by the least share of its wait, if
-// that is under a quarter.
+// What is due comes first, the longest due before others; otherwise what is ahead of its time by the least share of its
+// wait, if that is under a quarter.
 func TestWhoseTurnItIs(t *testing.T) {
 	a := adaptive(t, nil)
 	turn := func(due, last int64) Turn { return Turn{Queue: Classed, Due: noon + due, Last: noon + last} }

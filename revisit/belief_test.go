@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The belief after an interval with a change has the mean and the variance of the exact answer, calculated here by summing up.
+// The belief after an interval with a change has the mean and the variance of the exact answer, calculated here by
+// summing up.
 func TestBeliefAfterAChange(t *testing.T) {
 	for _, b := range []Belief{{0.4, 1.3}, {3, 10}, {11, 0.5}, {0.4, 300}, {1, 1}} {
 		for _, interval := range []float64{1e-3, 0.1, 1, 30} {

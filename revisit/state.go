@@ -76,8 +76,8 @@ func (k Kind) prior() Belief {
 	return Around(priorText, priorAlpha)
 }
 
-// FromAR is the state of a URI whose crawl had the policy heritrix-ar until now: its history stays, and its wait says about how
-// often it changes, since that policy settles where a change is as likely as none.
+// FromAR is the state of a URI whose crawl had the policy heritrix-ar until now: its history stays, and its wait says
+// about how often it changes, since that policy settles where a change is as likely as none.
 func (a *Adaptive) FromAR(of ARState, kind Kind, importance float64) State {
 	s := a.NewState(kind, of.Last, false, importance)
 	s.Last, s.Visits, s.Versions = of.Last, of.Visits, of.Versions
@@ -87,8 +87,8 @@ func (a *Adaptive) FromAR(of ARState, kind Kind, importance float64) State {
 	return s
 }
 
-// FromAdaptive is the state of a URI whose crawl had the policy adaptive until now. Rate is what is believed of it now, in changes a
-// day. It is due by its wait, which the next visit keeps inside its evaluator's bounds.
+// FromAdaptive is the state of a URI whose crawl had the policy adaptive until now. Rate is what is believed of it now,
+// in changes a day. It is due by its wait, which the next visit keeps inside its evaluator's bounds.
 func (p *AR) FromAdaptive(of State, rate float64, now int64) ARState {
 	s := ARState{Last: of.Last, Due: now, Visits: of.Visits, Versions: of.Versions}
 	if of.Visits > 0 && rate > 0 {

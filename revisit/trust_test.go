@@ -82,7 +82,8 @@ func TestDatesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A feed that announces everything is soon believed no more; one that is right causes visits, up to its share of requests.
+// A feed that announces everything is soon believed no more; one that is right causes visits, up to its share of
+// requests.
 func TestHints(t *testing.T) {
 	a, h := adaptive(t, nil), NewHost()
 	a.price = int(math.Log(0.05) * fine)

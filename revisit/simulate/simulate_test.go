@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// In the mixed world at a medium budget the policy reaches 0.95 of what perfect knowledge of every page reaches, uses the budget,
-// and leaves the thesis' policy far behind.
+// In the mixed world at a medium budget the policy reaches 0.95 of what perfect knowledge of every page reaches, uses
+// the budget, and leaves the thesis' policy far behind.
 func TestAdaptiveComesNearTheOracle(t *testing.T) {
 	rows, err := Run(Mixed, Budgets()[1], 1, []string{"adaptive", "heritrix-ar"})
 	if err != nil {
