@@ -114,21 +114,24 @@ func (o *oracle) waitAt(rate, price float64) float64 {
 	return math.Min(math.Max(place(sort.SearchFloat64s(o.slopes, y))/rate, 1.0/1440), most)
 }
 
+// grid is how many rates a factor of e is divided into when the price is made; rates lie between exp(-10) and exp(10).
+const grid = 20
+
 // hour makes the price again, of the rates at the time, and the times of all that wait.
 func (o *oracle) hour(t float64) {
-	rates := map[float64]float64{} // how many have which rate, rounded
+	var counts [20*grid + 1]float64 // how many URIs have which rate; the first of them none
 	n, sum := 0.0, 0.0
 	for id := range o.world.items {
 		if !o.known[id] {
 			continue
 		}
-		rate := o.world.items[id].rateAt(t)
+		rate, at := o.world.items[id].rateAt(t), 0
+		if rate > 0 {
+			at = min(max(int(math.Round((math.Log(rate)+10)*grid)), 1), len(counts)-1)
+		}
+		counts[at]++
 		n++
 		sum += rate
-		if rate > 0 {
-			rate = math.Exp(math.Round(math.Log(rate)*20) / 20)
-		}
-		rates[rate]++
 	}
 	if n == 0 {
 		return
@@ -136,16 +139,14 @@ func (o *oracle) hour(t float64) {
 	o.weight = 1 / math.Min(sum/n, o.budget/n)
 	want := math.Max(o.budget-24*o.firsts, o.budget/20)
 	o.firsts = 0
-	keys := make([]float64, 0, len(rates))
-	for rate := range rates {
-		keys = append(keys, rate)
-	}
-	sort.Float64s(keys)
 	low, high := 1e-9, 1e6
 	for range 40 {
-		price, asked := math.Sqrt(low*high), 0.0
-		for _, rate := range keys {
-			asked += rates[rate] / o.waitAt(rate, price)
+		price := math.Sqrt(low * high)
+		asked := counts[0] / most
+		for i, count := range counts[1:] {
+			if count > 0 {
+				asked += count / o.waitAt(math.Exp(float64(i+1)/grid-10), price)
+			}
 		}
 		if asked > want {
 			low = price
@@ -154,25 +155,12 @@ func (o *oracle) hour(t float64) {
 		}
 	}
 	o.price = math.Sqrt(low * high)
-	waits := map[float64]float64{}
 	for h := range o.hosts {
 		q := o.hosts[h]
 		for i := range q {
-			id := q[i].id
-			if o.last[id] < 0 {
-				continue
+			if last := o.last[q[i].id]; last >= 0 {
+				q[i].due = last + o.wait(q[i].id, last, o.price)
 			}
-			it := &o.world.items[id]
-			if !it.settled(o.last[id]) {
-				q[i].due = o.last[id] + o.wait(id, o.last[id], o.price)
-				continue
-			}
-			wait, ok := waits[it.rate]
-			if !ok {
-				wait = o.waitAt(it.rate, o.price)
-				waits[it.rate] = wait
-			}
-			q[i].due = o.last[id] + wait
 		}
 		heap.Init(&o.hosts[h])
 	}
