@@ -79,6 +79,9 @@ type Visit struct {
 	Bytes       int64
 }
 
+// mostLinks is how many new links a day count.
+const mostLinks = 1e5
+
 // small is the similarity over which a change is that of a ticker.
 const small = 0.97
 
@@ -96,14 +99,17 @@ func (a *Adaptive) Visited(s *State, h *Host, from *Place, v Visit) Place {
 	if s.flags&listed != 0 && !first && change != Unknown {
 		h.Hints.found(s.flags&due != 0, int64(s.Hinted)*1000 > s.Last, change == Changed)
 	}
-	s.flags &^= due
 	interval := days(s.Last, v.At)
+	if from != nil {
+		interval = math.Min(interval, 8*a.planned(*s, h, *from))
+	}
+	s.flags &^= due
 	switch {
 	case first && dated && !s.Profiled():
 		s.Belief = s.First(ago)
 	case first || !ran || change == Unknown:
 	case s.Profiled():
-		a.learn(s, v, change, ago, dated && ago < interval)
+		a.learn(s, interval, change, ago, dated && ago < interval)
 	case change == Unchanged:
 		s.Belief = s.Unchanged(interval)
 	case dated && ago < interval:
@@ -131,6 +137,15 @@ func (a *Adaptive) Visited(s *State, h *Host, from *Place, v Visit) Place {
 		a.count(h, from.Class, -1)
 	}
 	return to
+}
+
+// planned is how many days a URI was to wait in a place. Times that are much longer teach nothing more: a clock may
+// have run ahead.
+func (a *Adaptive) planned(s State, h *Host, at Place) float64 {
+	if at.Dated && s.flags&due == 0 {
+		return math.Max(days(s.Last, at.Due), inDays(a.settings.MinWait))
+	}
+	return float64(a.wait(at.Class, a.price+h.offset)) / msPerDay
 }
 
 // judge says what the visit's change counts as: on a proven ticker only a change that is not small counts.
@@ -170,8 +185,9 @@ func (a *Adaptive) judge(s *State, v Visit, first bool) Change {
 }
 
 // learn updates the belief about a page's factor, and the profile, by what happened between two ages.
-func (a *Adaptive) learn(s *State, v Visit, change Change, ago float64, exact bool) {
-	from, to := s.age(s.Last), s.age(v.At)
+func (a *Adaptive) learn(s *State, interval float64, change Change, ago float64, exact bool) {
+	from := s.age(s.Last)
+	to := from + interval
 	length := a.profile.Between(from, to)
 	a.profile.Saw(from, to, s.Rate(), change == Changed)
 	switch {
@@ -193,7 +209,7 @@ func (a *Adaptive) linked(s *State, h *Host, v Visit, interval float64) {
 	}
 	weight := -math.Expm1(-interval / memory)
 	rate := float64(s.Links) + (found/interval-float64(s.Links))*weight
-	if s.Links = float32(math.Min(math.Max(rate, 0), 1e5)); s.Links < 1e-3 {
+	if s.Links = float32(math.Min(math.Max(rate, 0), mostLinks)); s.Links < 1e-3 {
 		s.Links = 0
 	}
 }

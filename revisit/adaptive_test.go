@@ -384,3 +384,51 @@ func FuzzVisited(f *testing.F) {
 		}
 	})
 }
+
+// A clock that runs ahead by a year, and back, leaves most of what was believed.
+func TestAClockThatRunsAhead(t *testing.T) {
+	a, h := adaptive(t, nil), NewHost()
+	a.price = int(math.Log(0.2) * fine)
+	for _, running := range []bool{false, true} {
+		s := a.NewState(Text, noon, running, 1)
+		var from *Place
+		at := noon
+		visit := func(change Change) {
+			p := a.Visited(&s, h, from, Visit{At: at, Change: change})
+			from = &p
+		}
+		for range 40 {
+			at += day / 2
+			visit(Changed)
+			at += day / 2
+			visit(Unchanged)
+		}
+		before, _, _ := a.RateOf(s, at)
+		at += 365 * day
+		visit(Unchanged)
+		at -= 365 * day
+		visit(Unchanged)
+		if after, _, _ := a.RateOf(s, at); after < before/3 {
+			t.Errorf("found while it ran %v: a rate of %g becomes %g", running, before, after)
+		}
+	}
+}
+
+// A shortest wait that is changed holds at once, for all that wait.
+func TestAMinimumThatChanges(t *testing.T) {
+	a, h := adaptive(t, func(s *Settings) { s.Budget = 10 }), NewHost()
+	class := crowd(a, h, 5, 100, noon)
+	a.Reprice(noon, []*Host{h})
+	if turns, _ := h.Turns(noon); turns[0].Due != noon+60_000 {
+		t.Fatalf("with plenty of budget it is due %d ms after its last visit, want the minimum", turns[0].Due-noon)
+	}
+	s := a.settings
+	s.MinWait = 6 * time.Hour
+	if err := a.SetSettings(s); err != nil {
+		t.Fatal(err)
+	}
+	a.Reprice(noon, []*Host{h})
+	if turns, n := h.Turns(noon); n != 1 || turns[0].Class != class || turns[0].Due != noon+day/4 {
+		t.Errorf("with another minimum turns are %+v", turns[:n])
+	}
+}
