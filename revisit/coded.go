@@ -33,9 +33,9 @@ func ParseState(b []byte) (State, error) {
 		return State{}, fmt.Errorf("%w: %d bytes, want %d", ErrState, len(b), StateBytes)
 	}
 	at := func(i int) uint32 { return binary.LittleEndian.Uint32(b[i:]) }
-	s := State{Belief: Belief{math.Float32frombits(at(0)), math.Float32frombits(at(4))}, Last: int64(binary.LittleEndian.Uint64(b[8:])),
-		Found: at(16), Hinted: at(20), Visits: at(24), Versions: at(28), Links: math.Float32frombits(at(32)),
-		streak: b[36], trust: b[37], since: b[38], flags: flags(b[39])}
+	s := State{Belief: Belief{math.Float32frombits(at(0)), math.Float32frombits(at(4))},
+		Last: int64(binary.LittleEndian.Uint64(b[8:])), Found: at(16), Hinted: at(20), Visits: at(24), Versions: at(28),
+		Links: math.Float32frombits(at(32)), streak: b[36], trust: b[37], since: b[38], flags: flags(b[39])}
 	level := s.trust & 15
 	switch {
 	case !s.Belief.sound():
@@ -135,7 +135,8 @@ func (h *Hints) Remember(m HintMemory) error {
 			return fmt.Errorf("what a crawl has learnt of a host's feeds is out of bounds: %g", n)
 		}
 	}
-	h.right, h.wrong, h.announced, h.silent, h.asked, h.granted = m.Right, m.Wrong, m.Announced, m.Silent, m.Asked, m.Granted
+	h.right, h.wrong, h.announced, h.silent = m.Right, m.Wrong, m.Announced, m.Silent
+	h.asked, h.granted = m.Asked, m.Granted
 	return nil
 }
 
