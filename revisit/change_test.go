@@ -128,3 +128,40 @@ func BenchmarkReprice(b *testing.B) {
 		})
 	}
 }
+
+// The steps of a price lead to the price that the whole leads to, from wherever it begins, and URIs may come and go meanwhile.
+func TestAPriceInSteps(t *testing.T) {
+	for _, from := range []int{lowest, -400, 0, 300, highest} {
+		a, hosts := adaptive(t, func(s *Settings) { s.Budget = 3000.0 / 86400 }), []*Host{NewHost(), NewHost()}
+		for _, h := range hosts {
+			for _, rate := range []float64{0.01, 0.1, 1, 10} {
+				crowd(a, h, rate, 300, noon)
+			}
+		}
+		a.price = from
+		steps := 0
+		for r := a.Begin(noon, hosts); r.Step(); steps++ {
+			if steps == 3 {
+				crowd(a, hosts[0], 0.5, 10, noon)
+			}
+		}
+		asked := a.demand(hosts[0], a.price) + a.demand(hosts[1], a.price)
+		below := a.demand(hosts[0], a.price-1) + a.demand(hosts[1], a.price-1)
+		if asked > 3000 || below <= 3000 || steps > 120 {
+			t.Errorf("from %d: after %d steps %g requests are asked for, and %g one step lower, of 3000", from, steps, asked, below)
+		}
+	}
+	a := adaptive(t, nil)
+	a.Reprice(noon, nil)
+	if a.price != lowest {
+		t.Errorf("without hosts the price is %d steps, want the lowest", a.price)
+	}
+	h := NewHost()
+	for _, rate := range []float64{0.01, 1} { // they ask for more than there is, at any price
+		crowd(a, h, rate, 1_000_000_000, noon)
+	}
+	a.Reprice(noon, []*Host{h})
+	if a.price != highest {
+		t.Errorf("with too many URIs the price is %d steps, want the highest", a.price)
+	}
+}

@@ -85,9 +85,30 @@ func (a *Adaptive) Rank(now int64, t Turn) (rank float64, ok bool) {
 	return share, share < early
 }
 
-// Reprice makes the price of a request so that all hosts' URIs together ask for what the budget has, as the caller does
-// each hour and after settings changed. The caller counts on it to take well under a second for a million URIs.
+// Reprice makes the price of a request so that all hosts' URIs together ask for what the budget has, as the caller does each hour
+// and after settings changed. A caller who must not be kept for long takes the steps of a Repricing.
 func (a *Adaptive) Reprice(now int64, hosts []*Host) {
+	for r := a.Begin(now, hosts); r.Step(); {
+		continue
+	}
+}
+
+// Repricing is a price in the making. Its steps look at one host each; between them visits may go on.
+type Repricing struct {
+	a       *Adaptive
+	hosts   []*Host
+	want    float64 // requests a day that the hosts' URIs may ask for
+	next    int     // host of the next step
+	sum     float64 // what those before it ask for at the trial
+	trial   int
+	low     int // a price at which too much is asked for
+	high    int // a price at which it is not
+	reach   int // how far the next trial goes, as long as one of both is not known
+	setting bool
+}
+
+// Begin learns from the hour that is over, and begins to make the price of the next.
+func (a *Adaptive) Begin(now int64, hosts []*Host) *Repricing {
 	budget, passed := a.Budget(), days(a.period.began, now)
 	if a.period.began > 0 && passed > 0 {
 		a.profile.Learn(passed)
@@ -95,29 +116,52 @@ func (a *Adaptive) Reprice(now int64, hosts []*Host) {
 	}
 	a.period = period{began: now}
 	a.weigh(a.changes(hosts, budget))
-	if math.IsInf(budget, 1) {
-		a.price = lowest
-	} else {
-		want := math.Max(budget*math.Exp(-a.trim)-a.firsts, budget/20)
-		a.price = a.find(func(price int) bool {
-			sum := 0.0
-			for _, h := range hosts {
-				sum += math.Min(a.demand(h, price), a.usable(h))
-			}
-			return sum <= want
-		})
+	r := &Repricing{a: a, hosts: hosts, trial: a.price, low: lowest - 1, high: highest, reach: 1}
+	if r.want = math.Max(budget*math.Exp(-a.trim)-a.firsts, budget/20); math.IsInf(budget, 1) {
+		a.price, r.setting = lowest, true
 	}
-	for _, h := range hosts {
-		a.reprice(h, a.price)
-	}
+	return r
 }
 
-// find looks for the price from the one that held.
-func (a *Adaptive) find(enough func(price int) bool) int {
-	if !enough(a.price) {
-		return least(enough, a.price, highest)
+// Step looks at the next host, and reports whether there is more to do.
+func (r *Repricing) Step() bool {
+	if r.next < len(r.hosts) {
+		h := r.hosts[r.next]
+		r.next++
+		if r.setting {
+			r.a.reprice(h, r.a.price)
+		} else {
+			r.sum += math.Min(r.a.demand(h, r.trial), r.a.usable(h))
+		}
+		return true
 	}
-	return -least(func(minus int) bool { return !enough(-minus) }, -a.price, -lowest) + 1
+	if r.setting {
+		return false
+	}
+	r.tried()
+	r.next, r.sum = 0, 0
+	return true
+}
+
+// tried takes what was asked for at the trial into account: the price is the lowest at which no more than the budget is.
+func (r *Repricing) tried() {
+	if r.sum <= r.want {
+		r.high = r.trial
+	} else {
+		r.low = r.trial
+	}
+	switch {
+	case r.high-r.low <= 1:
+		r.a.price, r.setting = r.high, true
+	case r.low < lowest: // only prices that are high enough yet
+		r.trial = max(r.high-r.reach, lowest)
+		r.reach *= 2
+	case r.high == highest: // only prices that are too low
+		r.trial = min(r.low+r.reach, highest-1)
+		r.reach *= 2
+	default:
+		r.trial = (r.low + r.high) / 2
+	}
 }
 
 // correct learns from the period that is over how much of the budget first visits take, and what is to be taken off it.
