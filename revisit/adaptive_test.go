@@ -198,7 +198,7 @@ func TestTurnsOfAHost(t *testing.T) {
 		t.Fatalf("%d turns: %+v", n, turns)
 	}
 	for i := range 200 {
-		turns, n = h.Turns(noon)
+		turns, _ = h.Turns(noon)
 		first := turns[0]
 		for _, l := range h.lines {
 			if l.queued && l.due() < first.Due {

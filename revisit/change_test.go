@@ -99,8 +99,8 @@ func TestQueuesOfClassesThatCountNobody(t *testing.T) {
 
 // BenchmarkReprice makes the price for a million URIs at a hundred hosts, as happens each hour.
 func BenchmarkReprice(b *testing.B) {
-	for _, bound := range []bool{false, true} {
-		b.Run(fmt.Sprintf("bound=%v", bound), func(b *testing.B) {
+	for _, of := range []struct{ bound, cold bool }{{false, false}, {true, false}, {true, true}} {
+		b.Run(fmt.Sprintf("bound=%v/cold=%v", of.bound, of.cold), func(b *testing.B) {
 			s := DefaultSettings()
 			s.Per, s.Budget = RequestsPerSecond, 20
 			a, err := NewAdaptive(s)
@@ -110,7 +110,7 @@ func BenchmarkReprice(b *testing.B) {
 			var hosts []*Host
 			for i := range 100 {
 				h := NewHost()
-				if bound {
+				if of.bound {
 					h.Capacity = 5000
 				}
 				for j := range 150 {
@@ -121,6 +121,9 @@ func BenchmarkReprice(b *testing.B) {
 			}
 			now := noon
 			for b.Loop() {
+				if of.cold { // the weights have changed
+					clear(a.waits)
+				}
 				now += day / 24
 				a.firsts = float64(now % 977) // so that the price moves
 				a.Reprice(now, hosts)

@@ -38,7 +38,8 @@ func (s *State) checked(conditional, lied bool) {
 }
 
 // dated returns how many days ago the content changed last, by its Last-Modified, if that date is to be believed. A
-// date that is that of the answer, in the future, or contradicts what is known makes the URI's dates less believed.
+// date that is that of the answer, in the future, or contradicts what is known makes the URI's dates less believed; one
+// that may be right, after a change, more.
 func (s *State) dated(v Visit) (ago float64, ok bool) {
 	if v.Modified <= 0 {
 		return 0, false
@@ -51,7 +52,11 @@ func (s *State) dated(v Visit) (ago float64, ok bool) {
 		}
 		return 0, false
 	}
-	if s.flags&badDates > badDate {
+	doubted := s.flags&badDates > badDate
+	if v.Change == Changed && s.flags&badDates != 0 {
+		s.flags -= badDate
+	}
+	if doubted {
 		return 0, false
 	}
 	return days(v.Modified, v.At), true

@@ -80,6 +80,15 @@ func TestDatesThatCannotBe(t *testing.T) {
 	if _, ok := s.dated(Visit{At: noon, Modified: noon - day/2, Change: Changed}); ok {
 		t.Error("after two dates that cannot be, a third is believed")
 	}
+	if _, ok := s.dated(Visit{At: noon, Modified: noon - day/2, Change: Changed}); !ok {
+		t.Error("after a date that could be, the next is not believed")
+	}
+	for range 10 {
+		s.dated(Visit{At: noon, Modified: noon - day/2, Change: Changed})
+	}
+	if s.flags != 0 {
+		t.Errorf("good dates leave the marks %x", s.flags)
+	}
 }
 
 // A feed that announces everything is soon believed no more; one that is right causes visits, up to its share of
