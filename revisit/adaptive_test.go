@@ -176,6 +176,15 @@ func TestWhoseTurnItIs(t *testing.T) {
 	if !math.IsInf(rank(turn(250, -750)), 1) || math.IsInf(rank(turn(249, -751)), 1) {
 		t.Error("turns are early up to a quarter of their wait")
 	}
+	for wait := int64(1); wait < 40; wait++ {
+		of := turn(wait, 0)
+		for now := noon; now <= of.Due; now++ {
+			early := float64(of.Due-now)/float64(wait) < 0.25
+			if _, ok := a.Rank(now, of); ok != (now >= a.From(of)) || ok != early {
+				t.Fatalf("a wait of %d, %d before its end: may go %v, from %d on", wait, of.Due-now, ok, of.Due-a.From(of))
+			}
+		}
+	}
 	for range 200 {
 		a.Went(noon, fresh, false)
 	}

@@ -63,8 +63,17 @@ func (a *Adaptive) Went(now int64, t Turn, hinted bool) {
 	}
 }
 
-// early is the share of its wait for which a URI may come ahead of its time.
-const early = 0.25
+// early is the part of its wait for which a URI may come ahead of its time: a quarter.
+const early = 4
+
+// From is the first time at which a turn may go, so that hosts can be kept in the order of it.
+func (a *Adaptive) From(t Turn) int64 {
+	wait := t.Due - t.Last
+	if a.settings.Without.EarlyTurns || wait <= 0 {
+		return t.Due
+	}
+	return t.Due - (wait+early-1)/early + 1
+}
 
 // Rank orders the turns that hosts could have: the least goes first. Ok is false if it is not to go yet. What is due
 // comes before what is not, and what was never visited before the rest, as long as it takes no more than half of the
@@ -78,11 +87,10 @@ func (a *Adaptive) Rank(now int64, t Turn) (rank float64, ok bool) {
 		}
 		return rank, true
 	}
-	if a.settings.Without.EarlyTurns || t.Due <= t.Last {
+	if now < a.From(t) {
 		return 0, false
 	}
-	share := float64(t.Due-now) / float64(t.Due-t.Last)
-	return share, share < early
+	return float64(t.Due-now) / float64(t.Due-t.Last), true
 }
 
 // Reprice makes the price of a request so that all hosts' URIs together ask for what the budget has, as the caller does each hour

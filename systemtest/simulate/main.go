@@ -24,28 +24,47 @@ func main() {
 	}
 }
 
+// tables prints a table for each world and budget.
 func tables(seeds int, from uint64, worlds, budgets, policies string) error {
 	if seeds < 1 {
 		return fmt.Errorf("-seeds is %d: it has to be at least 1", seeds)
 	}
-	var which []uint64
-	for i := range seeds {
-		which = append(which, from+uint64(i))
+	which := make([]uint64, seeds)
+	for i := range which {
+		which[i] = from + uint64(i)
+	}
+	var known []string
+	for _, b := range simulate.Budgets() {
+		known = append(known, b.Name)
+	}
+	names := strings.Split(policies, ",")
+	if err := among("-policies", names, simulate.Policies()); err != nil {
+		return err
+	}
+	if err := among("-worlds", strings.Split(worlds, ","), []string{"mixed", "kept", "poisson"}); err != nil {
+		return err
+	}
+	if err := among("-budgets", strings.Split(budgets, ","), known); err != nil {
+		return err
 	}
 	for _, world := range strings.Split(worlds, ",") {
-		if !slices.Contains([]string{"mixed", "kept", "poisson"}, world) {
-			return fmt.Errorf("-worlds has %q: it has to be mixed, kept or poisson", world)
-		}
-		for _, name := range strings.Split(budgets, ",") {
-			i := slices.IndexFunc(simulate.Budgets(), func(b simulate.Budget) bool { return b.Name == name })
-			if i < 0 {
-				return fmt.Errorf("-budgets has %q: it has to be tight, medium or ample", name)
+		for _, b := range simulate.Budgets() {
+			if !slices.Contains(strings.Split(budgets, ","), b.Name) {
+				continue
 			}
-			of := simulate.Budgets()[i]
-			err := simulate.Table(os.Stdout, simulate.Kind(world), of, which, strings.Split(policies, ","))
-			if err != nil {
+			if err := simulate.Table(os.Stdout, simulate.Kind(world), b, which, names); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// among refuses a name of a flag that is not among those that are known.
+func among(flag string, names, known []string) error {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("%s has %q: it has to be of %s", flag, name, strings.Join(known, ", "))
 		}
 	}
 	return nil
