@@ -105,8 +105,11 @@ var plan = map[string][]string{
 	"replay":          {"cdx", "warc", "access", "internal/coding", "internal/look", "internal/words", "replay/rewrite"},
 	"replay/rewrite":  {"cdx"},
 	"replica":         {"catalog", "internal/disk"},
-	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx"},
 	"wacz":            {},
+	"revisit":         {},
+	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx", "revisit/simulate"},
+
+	"revisit/simulate": {"revisit"},
 	"warc":            {"internal/coding", "internal/disk"},
 	"web":             {"alert", "api/wire", "client", "harvest", "internal/look", "internal/words"},
 }
@@ -135,7 +138,7 @@ var impure = []string{"os", "net", "log", "syscall", "runtime", "context", "sync
 var spotless = []string{"net/url", "net/netip"}
 
 var pure = []string{"cdx", "access", "alert", "harvest", "catalog", "catalog/agree", "catalog/approvals", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files",
-	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words", "ledger"}
+	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words", "ledger", "revisit"}
 
 const maxLines = 500
 
