@@ -67,7 +67,8 @@ func (p *Parts) Set(files *warc.Files) *Set {
 	fetch := &Fetch{Asker: asker, resolver: p.Resolver, giveBack: giveBack}
 	direct := &Direct{asker: &fetch.Asker, resolver: p.Resolver, turn: turn, extract: extract, record: record}
 	post := &Post{plan: p.Plan, frontier: p.Frontier, links: p.Links, scope: p.Scope, servers: p.Servers,
-		quotas: p.Quotas, turn: turn, logs: p.Logs, log: p.Log, events: p.Events, objects: p.Objects, limits: p.Limits}
+		quotas: p.Quotas, turn: turn, logs: p.Logs, log: p.Log, events: p.Events, objects: p.Objects, limits: p.Limits,
+		walls: &Walls{Frontier: p.Frontier, Jar: p.Jar, Plan: p.Plan, Log: p.Log}}
 	login := &Login{frontier: p.Frontier, logins: p.Logins, direct: direct, post: post, turn: turn, giveBack: giveBack,
 		logs: p.Logs, log: p.Log, sent: p.LoggedIn}
 	preFetch := &PreFetch{plan: p.Plan, frontier: p.Frontier, scope: p.Scope, servers: p.Servers, quotas: p.Quotas,

@@ -104,6 +104,7 @@ func (a *Asker) Cookie(v *Visit) string {
 // Send sends a request of the visit, and stores the cookies of the answer.
 func (a *Asker) Send(ctx context.Context, v *Visit, r fetch.Request) *fetch.Exchange {
 	r.HideCookies = a.hidesCookies()
+	v.Cookie = r.Cookie
 	x := a.client.Fetch(ctx, r)
 	v.Exchange, v.Status = x, x.Status
 	if x.Status > 0 && v.Set.Cookies {

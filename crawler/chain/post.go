@@ -28,6 +28,7 @@ type Post struct {
 	scope    *scope.Scope
 	servers  *hosts.Servers
 	quotas   *hosts.Quotas
+	walls    *Walls
 	turn     *Turn
 	logs     *report.Logs
 	log      *slog.Logger
@@ -59,6 +60,10 @@ func (p *Post) Run(_ context.Context, v *Visit) error {
 	p.tellTraps()
 	o := frontier.Outcome{Status: v.Status, Kind: KindOf(v.Status), Robots: v.Status == CodePrecluded,
 		Wait: p.turn.Politeness(v), Dedup: v.Dedup}
+	var err error
+	if p.found, o.Again, err = p.walls.pass(v, p.found); err != nil {
+		return err
+	}
 	switch {
 	case v.Exchange != nil && v.Exchange.Response != nil:
 		o.Fetched, o.Bytes = true, v.Exchange.Response.Size()

@@ -27,6 +27,7 @@ type Replay struct {
 	entries  *plan.Entries
 	frontier *frontier.Frontier
 	links    *chain.Links
+	walls    *chain.Walls
 	dedup    *chain.Dedup
 	servers  *hosts.Servers
 	quotas   *hosts.Quotas
@@ -47,7 +48,7 @@ func (r *Replay) group(g *group) error {
 	if key := g.fields.Get(chain.FieldKey); key != "" {
 		asked.Key = key
 	}
-	u, err := r.frontier.Claim(asked)
+	u, err := r.claim(asked, g)
 	if err != nil || u == nil {
 		return err
 	}
@@ -87,8 +88,26 @@ func (r *Replay) group(g *group) error {
 	if chain.ForRules(u, g.status) {
 		g.links = nil
 	}
-	_, err = r.frontier.Finish(u, o, r.links.Accepted(nil, u, g.links, &subject))
+	found, again, err := r.walls.Pass(u, chain.CookiesUnknown, r.links.Accepted(nil, u, g.links, &subject))
+	if err != nil {
+		return err
+	}
+	o.Again = again
+	_, err = r.frontier.Finish(u, o, found)
 	return err
+}
+
+// claim takes the URI out of its queue. One that was asked for again is queued first, if the frontier knows only how it
+// ended before.
+func (r *Replay) claim(asked frontier.URI, g *group) (*frontier.URI, error) {
+	u, err := r.frontier.Claim(asked)
+	if u != nil || err != nil || !strings.Contains(g.fields.Get(chain.FieldAnnotation), chain.NoteAgain) {
+		return u, err
+	}
+	if _, err := r.frontier.Force(asked); err != nil {
+		return nil, err
+	}
+	return r.frontier.Claim(asked)
 }
 
 // relearn stores what a replayed answer says about a server.
