@@ -1,12 +1,18 @@
 package crawler
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"holdfast/harvest"
 )
 
 // rule is what a hostile site answers to a path: the first rule counts that fits the request.
@@ -47,7 +53,7 @@ func reply(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/html")
 	body := ""
 	for _, p := range parts[1:] {
-		if name, value, ok := strings.Cut(p, ": "); ok && body == "" && !strings.HasPrefix(p, "<") {
+		if name, value, ok := strings.Cut(p, ": "); ok && body == "" && !strings.ContainsAny(p, "<\n") {
 			w.Header().Add(name, value)
 		} else {
 			body += p
@@ -166,4 +172,144 @@ func (w hostWriter) WriteHeader(status int) {
 		w.Header().Set("Location", strings.ReplaceAll(l, "HOST", w.host))
 	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// An answer that may be another the next time is recorded and asked for again, a few times; the last one counts.
+func TestFailuresThatPass(t *testing.T) {
+	const good = "200|<a href=/deeper>in"
+	short := "200|Content-Length: 100|<p>short"
+	tests := []struct {
+		name  string
+		rules []rule
+		asked int
+		last  string // status and annotations
+	}{
+		{"408", []rule{{"/", "", 1, "408|busy"}, {"/", "", 0, good}}, 2, "200 2t"},
+		{"425", []rule{{"/", "", 1, "425|busy"}, {"/", "", 0, good}}, 2, "200 2t"},
+		{"429", []rule{{"/", "", 2, "429|busy"}, {"/", "", 0, good}}, 3, "200 3t"},
+		{"500", []rule{{"/", "", 3, "500|busy"}, {"/", "", 0, good}}, 4, "200 4t"},
+		{"502", []rule{{"/", "", 1, "502|busy"}, {"/", "", 0, good}}, 2, "200 2t"},
+		{"503", []rule{{"/", "", 1, "503|busy"}, {"/", "", 0, good}}, 2, "200 2t"},
+		{"504", []rule{{"/", "", 1, "504|busy"}, {"/", "", 0, good}}, 2, "200 2t"},
+		{"520", []rule{{"/", "", 1, "520|busy"}, {"/", "", 0, good}}, 2, "200 2t"},
+		{"first one, then another", []rule{{"/", "", 1, "502|busy"}, {"/", "", 1, "404|gone"}, {"/", "", 0, good}}, 2, "404 2t"},
+		{"not among them", []rule{{"/", "", 1, "501|never"}, {"/", "", 0, good}}, 1, "501 -"},
+		{"for ever", []rule{{"/", "", 0, "503|busy"}}, 4, "503 4t"},
+		{"cut off", []rule{{"/", "", 1, short}, {"/", "", 0, good}}, 2, "200 2t"},
+		{"cut off for ever", []rule{{"/", "", 0, short}}, 4, "200 4t,midFetchTrunc"},
+		{"a server that wants a pause", []rule{{"/", "", 5, "503|Retry-After: 1|busy"}, {"/", "", 0, good}}, 2, "503 2t"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := faultySite(t, append(tt.rules, rule{"/deeper", "", 0, "200|<p>deep"})...)
+			job := newJob(s.URL + "/")
+			job.Settings.AnswerRetries = 3
+			dir := t.TempDir()
+			sum := run(t, dir, job)
+			asked := s.counts()
+			if asked["/"] != tt.asked || (asked["/deeper"] == 1) != strings.HasPrefix(tt.last, "200 ") && tt.name[:3] != "cut" {
+				t.Errorf("asked %v, want %d", asked, tt.asked)
+			}
+			lines := logLinesOf(t, dir, s.URL+"/")
+			if len(lines) != tt.asked || lines[len(lines)-1] != tt.last {
+				t.Errorf("lines %q; want %d of them, the last %q", lines, tt.asked, tt.last)
+			}
+			for _, l := range lines[:len(lines)-1] {
+				if !strings.Contains(l, "triedAgain") {
+					t.Errorf("a line before the last says %q", l)
+				}
+			}
+			if n := captures(t, dir)[s.URL+"/"]; n != tt.asked {
+				t.Errorf("%d answers are recorded, want %d", n, tt.asked)
+			}
+			want := 1 // documents
+			if asked["/deeper"] == 1 {
+				want++
+			}
+			if sum.Documents.Objects != int64(want) || sum.Counters.Queued != 0 {
+				t.Errorf("summary %+v, want %d documents", sum, want)
+			}
+		})
+	}
+}
+
+// Guesses are asked for once, and so is what is left of a site that fails in all its tries.
+func TestRetriesDoNotFlood(t *testing.T) {
+	t.Parallel()
+	var links, rules = "", []rule{}
+	for i := range 40 {
+		links += fmt.Sprintf("<a href=/p%d>", i)
+	}
+	rules = append(rules, rule{"/", "", 0, "200|" + links + "<script>var a='/guess/one.html'</script>"}, rule{"*", "", 0, "429|no"})
+	s := faultySite(t, rules...)
+	job := newJob(s.URL + "/")
+	job.Settings.AnswerRetries, job.Settings.AnswerRetryDelay = 3, harvest.Duration(time.Millisecond)
+	if sum := run(t, t.TempDir(), job); sum.Reason != "completed" {
+		t.Errorf("summary %+v", sum)
+	}
+	asked := s.counts()
+	if n := len(s.requests()); n > 2+1+40+3*5 || asked["/guess/one.html"] != 1 {
+		t.Errorf("%d requests, the guess %d times", n, asked["/guess/one.html"])
+	}
+}
+
+// What a process that was killed between an answer and the next try has recorded is accounted for, and tried again.
+func TestKilledBeforeARetry(t *testing.T) {
+	t.Parallel()
+	s := faultySite(t, rule{"/", "", 1, "503|busy"}, rule{"/", "", 0, inside}, rule{"/deeper", "", 0, "200|<p>deep"})
+	job := newJob(s.URL + "/")
+	job.Settings.AnswerRetries, job.Settings.AnswerRetryDelay = 3, harvest.Duration(time.Hour)
+	dir, copied := t.TempDir(), t.TempDir()
+	c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(copied, "state"), os.DirFS(filepath.Join(dir, "state"))); err != nil { // before anything was fetched
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, err := c.Run(ctx); done <- err }()
+	for deadline := time.Now().Add(30 * time.Second); s.counts()["/"] == 0 || len(logLinesOf(t, dir, s.URL+"/")) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the first answer is not in the log")
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	// The folder as a kill after the records were written, and before they were committed, would leave it.
+	for _, f := range warcFiles(t, dir) {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(copied, "warcs"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(copied, "warcs", filepath.Base(f)+".open"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job.Settings.AnswerRetryDelay = harvest.Duration(time.Millisecond)
+	run(t, copied, job)
+	lines := logLinesOf(t, copied, s.URL+"/")
+	if len(lines) != 2 || lines[0] != "503 triedAgain" || lines[1] != "200 2t" {
+		t.Errorf("lines %q", lines)
+	}
+	if asked := s.counts(); asked["/"] != 2 || asked["/deeper"] != 1 || captures(t, copied)[s.URL+"/"] != 2 {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+// logLinesOf are status and annotations of a URI's lines in the log.
+func logLinesOf(t *testing.T, dir, uri string) (lines []string) {
+	for _, l := range logLines(t, dir) {
+		if l[3] == uri {
+			lines = append(lines, l[1]+" "+l[11])
+		}
+	}
+	return lines
 }

@@ -144,6 +144,7 @@ func (c *Crawl) openParts() (err error) {
 		return err
 	}
 	p.Servers, p.Quotas = hosts.NewServers(c.frontier), hosts.NewQuotas(c.frontier, p.Domains)
+	p.Heard = hosts.NewHeard(c.frontier)
 	p.Slots, p.Limiters, p.Bandwidth = &hosts.Turns{}, hosts.NewLimiters(), fetch.NewLimiter(s.Bandwidth)
 	p.Jar, p.Logins = fetch.NewJar(0), fetch.NewLogins(s.Credentials, p.Domains.Logins)
 	p.Resolver = &fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: s.Nameserver,

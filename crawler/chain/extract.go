@@ -39,6 +39,9 @@ func (e *Extract) Run(_ context.Context, v *Visit) (Step, error) {
 		e.addFound(v)
 		return Next, nil
 	}
+	if v.Retry != nil { // the links of the last answer count
+		return Next, nil
+	}
 	extractor, err := e.extractor(v.Set)
 	if err != nil {
 		return Over, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
 	"holdfast/crawler/hosts"
 	"holdfast/crawler/plan"
 	"holdfast/crawler/scope"
@@ -24,6 +25,7 @@ func (f *Fetch) run(ctx context.Context, v *Visit) (Step, error) {
 		a := f.resolver.Lookup(ctx, v.Host)
 		v.Answer, v.Status = &a, a.Code
 		if a.Code == fetch.CodeDNSOK {
+			f.heard.From(frontier.Lookups + v.Host)
 			return Next, nil
 		}
 		return f.giveBack.Failed(ctx, v, a.Err, a.Permanent)
@@ -34,8 +36,11 @@ func (f *Fetch) run(ctx context.Context, v *Visit) (Step, error) {
 	if x := v.Exchange; x.Status <= 0 {
 		return f.giveBack.Failed(ctx, v, x.Err, x.Permanent)
 	}
-	if to, given, err := f.giveBack.tooMany(v); given {
+	if to, given, err := f.giveBack.rules(v); given || err != nil {
 		return to, err
+	}
+	if v.Retry = f.giveBack.answer(v); v.Retry != nil {
+		v.Note(NoteRetry)
 	}
 	return Next, nil
 }
@@ -72,6 +77,7 @@ type Asker struct {
 	dedup     *Dedup
 	extract   *Extract
 	turn      *Turn
+	heard     *hosts.Heard
 }
 
 // Request is what to ask for the URI.
@@ -107,6 +113,9 @@ func (a *Asker) Send(ctx context.Context, v *Visit, r fetch.Request) *fetch.Exch
 	v.Cookie = r.Cookie
 	x := a.client.Fetch(ctx, r)
 	v.Exchange, v.Status = x, x.Status
+	if x.Status > 0 {
+		a.heard.From(hosts.SiteOf(v.Target))
+	}
 	if x.Status > 0 && v.Set.Cookies {
 		a.jar.Store(v.Target, x.Head, time.Now())
 	}

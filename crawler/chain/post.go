@@ -17,6 +17,7 @@ import (
 	"holdfast/crawler/plan"
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
+	"holdfast/harvest"
 )
 
 // Post ends a visit: it keeps what was learnt about servers, queues the links that the scope accepts, and finishes
@@ -29,6 +30,7 @@ type Post struct {
 	servers  *hosts.Servers
 	quotas   *hosts.Quotas
 	walls    *Walls
+	giveBack *GiveBack
 	turn     *Turn
 	logs     *report.Logs
 	log      *slog.Logger
@@ -48,6 +50,11 @@ const (
 
 // Run ends a visit.
 func (p *Post) Run(_ context.Context, v *Visit) error {
+	if v.Retry != nil {
+		p.giveBack.Later(v)
+		p.limits()
+		return nil
+	}
 	if err := p.learn(v); err != nil {
 		return err
 	}
@@ -140,7 +147,7 @@ func (p *Post) learn(v *Visit) error {
 	case v.Exchange == nil && !IsPrerequisite(v.URI):
 		return nil // refused before it was asked for
 	}
-	a := hosts.Answer{Status: v.Status, Once: v.Page.ID != ""}
+	a := hosts.Answer{Status: v.Status, Once: v.Page.ID != "", Keep: v.Set.RobotsFailure == harvest.RobotsKeep}
 	if a.Body, a.Unreadable = v.robotsBody(); a.Unreadable && !IsPrerequisite(v.URI) {
 		return nil // a page among others, perhaps cut off: the known rules stay valid
 	}
@@ -158,7 +165,10 @@ func (v *Visit) robotsBody() (body []byte, unreadable bool) {
 		return nil, v.Status == http.StatusNotModified
 	}
 	body, err := v.Exchange.Payload(scope.MaxRobots)
-	return body, !hosts.RobotsCount(body, err, v.Exchange.Truncated)
+	if unreadable = !hosts.RobotsCount(body, err, v.Exchange.Truncated); v.Exchange.Truncated != "" {
+		body = hosts.WholeLines(body)
+	}
+	return body, unreadable
 }
 
 // maxTrapText is how much of a page is read to tell whether it is one of a trap.

@@ -41,6 +41,7 @@ type Visit struct {
 	Dedup   frontier.Dedup
 	Problem error  // for the log of errors that do not stop a crawl
 	Cookie  string // that was sent
+	Retry   *Retry // after what was fetched is recorded; nil: it is the last answer
 	Page    Page   // in a page that is loaded in a browser
 
 	turn held
@@ -168,4 +169,5 @@ type Outcome struct {
 	Redirect string // a seed's
 	Domain   string // which a document counts for
 	Bytes    int64  // size of the content
+	Retried  bool   // it was an answer that does not count: the URI is tried again
 }

@@ -101,6 +101,18 @@ func (f *traffic) Retry(u *URI, delay, wait time.Duration, whole bool) {
 	f.retry(f.queues[u.Queue], u, delay, wait, whole)
 }
 
+// Later is Retry for a URI whose answer is kept, although it is not the last: of the outcome, its bytes count, and what
+// is attached is handed back with the batch.
+func (f *traffic) Later(u *URI, o Outcome, delay time.Duration, whole bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counters.Bytes += o.Bytes
+	if o.Attach != nil {
+		f.batch.Attached = append(f.batch.Attached, o.Attach)
+	}
+	f.retry(f.queues[u.Queue], u, delay, o.Wait, whole)
+}
+
 func (f *traffic) retry(q *queue, u *URI, delay, wait time.Duration, whole bool) {
 	now := f.cfg.Now()
 	q.tried(u, wait)
