@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // rule is what a hostile site answers to a path: the first rule counts that fits the request.
@@ -312,4 +314,94 @@ func logLinesOf(t *testing.T, dir, uri string) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// A host that never answered has its own number of tries, one that did has that of all; while nothing else is left to
+// do, the crawl says what it waits for.
+func TestSilentHosts(t *testing.T) {
+	t.Parallel()
+	s := faultySite(t, rule{"/", "", 0, "200|<a href=/dead>on"})
+	s.mux.HandleFunc("/dead", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := l.Addr().String()
+	l.Close()
+	job := newJob(s.URL+"/", "http://"+silent+"/")
+	job.Settings.MaxRetries, job.Settings.RetryDelay = 4, harvest.Duration(10*time.Millisecond)
+	job.Settings.SilentRetries, job.Settings.SilentRetryDelay = 2, harvest.Duration(2*time.Second)
+	dir := t.TempDir()
+	c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan *harvest.Waiting, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for ctx.Err() == nil {
+			if reply, err := c.Obey(ctx, act.Order{Act: act.Live{}}); err == nil && reply.Live.Waiting != nil && reply.Live.Waiting.Queue == silent {
+				select {
+				case said <- reply.Live.Waiting:
+				default:
+				}
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	sum, err := c.Run(t.Context())
+	cancel()
+	asking.Wait()
+	if err != nil || sum.Reason != "completed" {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	select {
+	case w := <-said:
+		if !strings.Contains(w.Why, "no connection") || w.Until.IsZero() || w.Queued == 0 {
+			t.Errorf("waits for %+v", w)
+		}
+	default:
+		t.Error("the crawl did not say what it waited for")
+	}
+	if _, notes := logged(t, dir, s.URL+"/dead"); notes != "5t" {
+		t.Errorf("at a host that answered before: %s, want 5 tries", notes)
+	}
+	if _, notes := logged(t, dir, "http://"+silent+"/robots.txt"); !strings.HasPrefix(notes, "3t") {
+		t.Errorf("robots.txt of a silent host: %s, want 3 tries", notes)
+	}
+}
+
+// A seed that was captured before, and is recorded as a revisit or answered with 304, counts as captured.
+func TestRevisitsAreCaptured(t *testing.T) {
+	t.Parallel()
+	s := faultySite(t)
+	s.mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"one"`)
+		w.Header().Set("Content-Type", "image/png")
+		if r.Header.Get("If-None-Match") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		fmt.Fprint(w, "always the same")
+	})
+	first := t.TempDir()
+	run(t, first, newJob(s.URL+"/"))
+	for _, conditional := range []bool{false, true} {
+		job := newJob(s.URL + "/")
+		job.Settings.Deduplicate, job.Settings.DeduplicateTypes, job.Settings.Conditional = "url", []string{"*"}, conditional
+		dir := t.TempDir()
+		c, err := New(Config{Dir: dir, Job: job, Node: "node1", Earlier: archived(t, first)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := c.Run(t.Context())
+		if err != nil || sum.Seeds.Captured != 1 || sum.Seeds.Nothing() {
+			t.Errorf("conditional %v: %+v, %v", conditional, sum, err)
+		}
+		status, _ := logged(t, dir, s.URL+"/")
+		if want := map[bool]string{false: "200", true: "304"}[conditional]; status != want {
+			t.Errorf("conditional %v: status %s", conditional, status)
+		}
+	}
 }
