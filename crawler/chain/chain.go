@@ -72,6 +72,7 @@ func (p *Parts) Set(files *warc.Files) *Set {
 	post := &Post{plan: p.Plan, frontier: p.Frontier, links: p.Links, scope: p.Scope, servers: p.Servers,
 		quotas: p.Quotas, turn: turn, logs: p.Logs, log: p.Log, events: p.Events, objects: p.Objects, limits: p.Limits,
 		giveBack: giveBack, walls: &Walls{Frontier: p.Frontier, Jar: p.Jar, Plan: p.Plan, Log: p.Log}}
+	direct.servers, direct.frontier, direct.post = p.Servers, p.Frontier, post
 	login := &Login{frontier: p.Frontier, logins: p.Logins, direct: direct, post: post, turn: turn, giveBack: giveBack,
 		logs: p.Logs, log: p.Log, sent: p.LoggedIn}
 	preFetch := &PreFetch{plan: p.Plan, frontier: p.Frontier, scope: p.Scope, servers: p.Servers, quotas: p.Quotas,

@@ -178,6 +178,9 @@ type Direct struct {
 	turn     *Turn
 	extract  *Extract
 	record   *Record
+	servers  *hosts.Servers
+	frontier *frontier.Frontier
+	post     *Post
 }
 
 // Lookup looks a host name up, and records the answer.
@@ -196,11 +199,9 @@ func (d *Direct) Fetch(ctx context.Context, v *Visit, r fetch.Request) error {
 	if addr, err := netip.ParseAddr(v.Target.Host); err == nil {
 		v.Addrs = []netip.Addr{addr}
 	} else if v.Addrs == nil && d.asker.plan.LooksUp(v.Target) {
-		a := d.resolver.Lookup(ctx, v.Target.Host)
-		v.Addrs = a.Addrs
-		if len(a.Addrs) == 0 {
+		if err := d.find(ctx, v); err != nil || len(v.Addrs) == 0 {
 			v.Status = CodeNoDomain
-			return nil
+			return err
 		}
 	}
 	if !d.turn.await(ctx, v) {
@@ -221,4 +222,49 @@ func (d *Direct) Fetch(ctx context.Context, v *Visit, r fetch.Request) error {
 	}
 	_, err = d.record.Run(ctx, v)
 	return err
+}
+
+// find looks up where a visit's host is, unless that is known, and records the answer.
+func (d *Direct) find(ctx context.Context, v *Visit) error {
+	u := Prerequisite(v.URI, frontier.Lookups+v.Target.Host)
+	u.Via = v.URI.URL
+	for v.Addrs == nil {
+		known, err := d.servers.Host(v.Target.Host, time.Now())
+		if err != nil {
+			return err
+		}
+		if known != nil {
+			v.Addrs = known.Addrs
+			return nil
+		}
+		if _, done, err := d.frontier.Done(plan.KeyOf(&u)); err != nil {
+			return err
+		} else if done { // the answer is no longer valid
+			if _, err := d.frontier.Force(u); err != nil {
+				return err
+			}
+		}
+		at, err := d.frontier.Claim(u)
+		if err != nil {
+			return err
+		}
+		if at == nil { // another worker is at it
+			if !Pause(ctx, hosts.TurnPoll) {
+				return nil
+			}
+			continue
+		}
+		first := &Visit{URI: at, Worker: v.Worker, Set: v.Set, Subject: v.Subject}
+		if err := d.Lookup(ctx, first, v.Target.Host); err != nil {
+			return err
+		}
+		if ctx.Err() != nil && len(first.Records) == 0 {
+			d.frontier.Return(at, 0)
+			return nil
+		}
+		if err := d.post.Run(ctx, first); err != nil {
+			return err
+		}
+	}
+	return nil
 }
