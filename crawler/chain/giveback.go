@@ -177,6 +177,9 @@ func (g *GiveBack) Failed(ctx context.Context, v *Visit, cause error, permanent 
 // hosts that never answered, or for others.
 func (g *GiveBack) patience(v *Visit) (most int, delay time.Duration, err error) {
 	most, delay = v.Set.MaxRetries, v.Set.RetryDelay.Std()
+	if v.Exchange != nil && v.Exchange.Unreadable {
+		return v.Set.AnswerRetries, RetryPause(v.Set, v.URI.Tries), nil
+	}
 	if v.Set.SilentRetries == 0 && v.Set.SilentRetryDelay == 0 {
 		return most, delay, nil
 	}

@@ -149,7 +149,7 @@ func (v *Visit) reject(verdict scope.Verdict) {
 
 // answered copies what a response's header says into a subject.
 func answered(subject *scope.Subject, head fetch.Head, length int64) {
-	subject.Fetched, subject.Status, subject.ContentType = true, head.Status, head.Get("Content-Type")
+	subject.Fetched, subject.Status, subject.ContentType = true, head.Status, head.ContentType()
 	subject.Length, subject.Header = length, head.Get
 }
 

@@ -190,8 +190,8 @@ func (r *Recovery) mend(described map[string]warc.Finished) error {
 		if f.gone {
 			r.damage.Files = append(r.damage.Files, f.name)
 			r.frontier.SetValue(valueWARC+f.name, nil)
-			r.log.Error("a WARC file with records of this crawl is gone: what was in it is fetched again", "file", f.name,
-				"bytes lost", strconv.FormatInt(f.lost(), 10), "URIs queued again", strconv.Itoa(n))
+			r.log.Error("a WARC file with records of this crawl is gone: what was in it is fetched again",
+				"file", f.name, "bytes lost", strconv.FormatInt(f.lost(), 10), "URIs queued again", strconv.Itoa(n))
 			continue
 		}
 		kept := filepath.Base(f.path)

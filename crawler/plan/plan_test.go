@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/scope"
 	"holdfast/harvest"
 )
 
@@ -51,6 +53,37 @@ func TestAllowed(t *testing.T) {
 		}
 		if want := [4]bool{tt.plain, tt.private, tt.linkLocal, tt.all}; got != want {
 			t.Errorf("%s is allowed without a switch, with allow_private, allow_link_local, both: %v, want %v", tt.addr, got, want)
+		}
+	}
+}
+
+// A dot after the name makes no other host, for queues, reports and the scope.
+func TestDotAfterTheName(t *testing.T) {
+	s := harvest.DefaultSettings()
+	for url, want := range map[string]string{"http://loc.gov./x": "loc.gov", "http://loc.gov.:8080/x": "loc.gov:8080", "http://loc.gov/x": "loc.gov", "https://[::1]:81/": "[::1]:81"} {
+		target, err := fetch.ParseTarget(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if queue := QueueOf(target, &s); queue != want {
+			t.Errorf("%s is in queue %s, want %s", url, queue, want)
+		}
+	}
+	domains, err := scope.NewDomains(nil, harvest.CountByURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheets, err := harvest.NewSheets(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scope.New(sheets, domains, []string{"http://loc.gov/"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for url, want := range map[string]bool{"http://loc.gov./x": true, "http://loc.gov.:80/x": false, "http://loc.gov.evil.org/x": false} {
+		if got := sc.Decide(&scope.Subject{URL: url, Path: "L", Via: "http://loc.gov/", Now: time.Now(), Settings: &s}).Accepted(); got != want {
+			t.Errorf("%s is in the scope: %v, want %v", url, got, want)
 		}
 	}
 }

@@ -53,8 +53,8 @@ const (
 // suspectVariant is from how many variants on it is looked at whether they bring anything new.
 const suspectVariant = leastVariant / 10
 
-// Traps detects crawler traps by what was fetched. It is safe for concurrent use. Its knowledge is in memory; the caller
-// keeps what Changes returns, and gives it back with Recall.
+// Traps detects crawler traps by what was fetched. It is safe for concurrent use. Its knowledge is in memory; the
+// caller keeps what Changes returns, and gives it back with Recall.
 type Traps struct {
 	armed   atomic.Bool // there may be something to catch
 	mu      sync.RWMutex

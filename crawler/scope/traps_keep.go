@@ -179,8 +179,8 @@ func (l *ledger) kept() *keptLedger {
 	l.changed = false
 	k := &keptLedger{Rest: l.rest}
 	for form, t := range l.forms {
-		k.Forms = append(k.Forms, keptForm{Host: form.host, What: form.what, Form: form.form, URL: t.URL, Since: t.Since,
-			Pages: t.Pages, Away: t.Away})
+		k.Forms = append(k.Forms, keptForm{Host: form.host, What: form.what, Form: form.form, URL: t.URL,
+			Since: t.Since, Pages: t.Pages, Away: t.Away})
 	}
 	return k
 }
