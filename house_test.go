@@ -110,8 +110,8 @@ var plan = map[string][]string{
 	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx", "revisit/simulate"},
 
 	"revisit/simulate": {"revisit"},
-	"warc":            {"internal/coding", "internal/disk"},
-	"web":             {"alert", "api/wire", "client", "harvest", "internal/look", "internal/words"},
+	"warc":             {"internal/coding", "internal/disk"},
+	"web":              {"alert", "api/wire", "client", "harvest", "internal/look", "internal/words"},
 }
 
 // fences names the libraries that one room alone may know.
