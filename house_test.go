@@ -89,7 +89,7 @@ var plan = map[string][]string{
 	"node/metrics":    {},
 	"node/notices":    {"alert", "api", "catalog", "duty", "internal/seal", "internal/words", "notice"},
 	"node/openid":     {},
-	"node/policy":     {"access", "catalog", "internal/disk"},
+	"node/policy":     {"access", "catalog", "cdx", "internal/disk", "warc"},
 	"node/owed":       {"catalog", "duty", "replica"},
 	"node/layouts":    {"api/wire", "catalog", "duty"},
 	"node/pages":      {"api", "api/wire", "catalog", "internal/inprocess", "internal/words", "node/config", "node/front", "node/openid", "node/session", "web"},

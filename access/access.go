@@ -123,6 +123,9 @@ func (p Policy) Check() error {
 	return nil
 }
 
+// About reports whether the rule is about the key, whatever else it asks for.
+func (r Rule) About(key string) bool { return r.covers(key) }
+
 // covers reports whether the rule's prefix is about the key.
 func (r *Rule) covers(key string) bool {
 	if r.Exact {

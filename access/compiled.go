@@ -189,7 +189,7 @@ func (c *Compiled) closes(low, high string) bool {
 // Who is somebody who asks, and when.
 type Who struct {
 	Role    Role
-	Address netip.Addr // the zero one is in no range
+	Address netip.Addr // the zero one is not known: nothing is opened to it, and all is closed that might be
 	At      time.Time
 }
 
@@ -225,7 +225,7 @@ func (s *Sight) Decide(key, timestamp string) Verdict {
 	for at := s.policy.find(key); at >= 0; at = s.policy.places[at].parent {
 		rules := s.policy.places[at].rules
 		for i := range rules {
-			if r := &rules[i]; r.rule.covers(key) && s.holds(&r.condition, timestamp) {
+			if r := &rules[i]; r.rule.covers(key) && s.holds(r, timestamp) {
 				return Verdict{Access: r.rule.Access, Message: r.rule.Message, Rule: r.at}
 			}
 		}
@@ -234,7 +234,8 @@ func (s *Sight) Decide(key, timestamp string) Verdict {
 }
 
 // holds reports whether the rule's conditions about capture and reader are met.
-func (s *Sight) holds(c *condition, timestamp string) bool {
+func (s *Sight) holds(r *placed, timestamp string) bool {
+	c := &r.condition
 	if c.broken {
 		return true
 	}
@@ -248,9 +249,17 @@ func (s *Sight) holds(c *condition, timestamp string) bool {
 	if c.older != (Period{}) && timestamp >= cdx.Timestamp(c.older.before(s.who.At)) {
 		return false
 	}
+	if !s.who.Address.IsValid() && len(c.addresses) > 0 {
+		return r.rule.Access != Allow
+	}
 	return len(c.addresses) == 0 || slices.ContainsFunc(c.addresses, func(p netip.Prefix) bool {
 		return p.Contains(s.who.Address)
 	})
+}
+
+// Includes reports whether who asks has the role, or a higher one.
+func (s *Sight) Includes(role Role) bool {
+	return s != nil && role.rank() >= 0 && s.rank >= role.rank()
 }
 
 // Governed reports whether any rule is about the key, whoever asks and whatever it says: what is said of it is not for

@@ -220,6 +220,9 @@ func find(s *agree.State, ref Ref) (Rule, error) {
 	return r, nil
 }
 
+// About reports whether the rule is about the key, whatever else it asks for.
+func (a *Asked) About(key string) bool { return a.Rule.About(key) }
+
 func subject(number uint64) string { return fmt.Sprint(number) }
 
 // describe says in the trail what a rule is.
