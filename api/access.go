@@ -167,7 +167,8 @@ func (s rules) list(in *ruleListing) (wire.Page[wire.AccessRule], error) {
 		all, err := catalog.RulesIn(v).Page(after, rulesLooked)
 		for i := range all {
 			r := &all[i]
-			if key != "" && !r.About(key) || !strings.Contains(strings.ToLower(r.Prefix+" "+r.Message+" "+r.Reason), wanted) {
+			text := strings.ToLower(r.Prefix + " " + r.Message + " " + r.Reason)
+			if key != "" && !r.About(key) || !strings.Contains(text, wanted) {
 				continue
 			}
 			if len(page.Items) == in.Limit {
@@ -194,7 +195,7 @@ func (s rules) list(in *ruleListing) (wire.Page[wire.AccessRule], error) {
 
 // test says what the rules in force on this node say.
 func (s rules) test(in *ruleTest) (wire.AccessVerdict, error) {
-	now, err := s.inForce()
+	now, err := inForce(s.server)
 	if err != nil {
 		return wire.AccessVerdict{}, err
 	}
@@ -232,7 +233,7 @@ func (s rules) test(in *ruleTest) (wire.AccessVerdict, error) {
 }
 
 // inForce returns the rules by which this node answers now.
-func (s *server) inForce() (access.InForce, error) {
+func inForce(s *server) (access.InForce, error) {
 	if s.policy == nil {
 		return access.InForce{}, fmt.Errorf("%w: this node keeps no access rules", ErrUnavailable)
 	}
@@ -243,9 +244,9 @@ func (s *server) inForce() (access.InForce, error) {
 	return now, nil
 }
 
-// sight returns what the request's caller may see.
-func (s *server) sight(ctx context.Context) (*access.Sight, access.InForce, error) {
-	now, err := s.inForce()
+// sightOf returns what the request's caller may see.
+func sightOf(ctx context.Context, s *server) (*access.Sight, access.InForce, error) {
+	now, err := inForce(s)
 	if err != nil {
 		return nil, now, err
 	}

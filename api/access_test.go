@@ -68,10 +68,10 @@ func TestRulesDecideInTheAPI(t *testing.T) {
 	if got := toldOf(t, reader); len(got) != 2 {
 		t.Fatalf("without rules: %v", got)
 	}
-	if _, err := reader.Access().Add(ctx, wire.AccessRuleText{URL: "*", Access: "allow"}); status(err) != http.StatusForbidden {
+	if _, err := client.AccessOf(reader).Add(ctx, wire.AccessRuleText{URL: "*", Access: "allow"}); status(err) != http.StatusForbidden {
 		t.Errorf("a reader adds a rule: %v", err)
 	}
-	added, err := curator.Access().Add(ctx,
+	added, err := client.AccessOf(curator).Add(ctx,
 		wire.AccessRuleText{URL: "http://www.example.org/secret*", Access: "exclude", Reason: "case 7"},
 		wire.AccessRuleText{Prefix: "org,example)/secret", Role: "operator", Access: "allow"})
 	if err != nil || added != (wire.AccessRulesAdded{First: 1, Last: 2}) {
@@ -114,14 +114,14 @@ func TestRulesDecideInTheAPI(t *testing.T) {
 			}
 		}
 	}
-	verdict, err := curator.Access().Test(ctx, client.AccessQuestion{URL: "https://example.org/secret/1", Date: "2020"})
+	verdict, err := client.AccessOf(curator).Test(ctx, client.AccessQuestion{URL: "https://example.org/secret/1", Date: "2020"})
 	if err != nil || verdict.Access != "exclude" || verdict.Rule == nil || verdict.Rule.Number != 1 || verdict.Rule.Reason != "case 7" ||
 		verdict.Timestamp != "20200101000000" || verdict.Rules != 2 {
 		t.Errorf("%+v, %v", verdict, err)
 	}
 	for q, want := range map[client.AccessQuestion]int{{URL: "http://"}: 422, {URL: "http://a.org/", Date: "x"}: 422,
 		{URL: "http://a.org/", Address: "here"}: 422, {URL: "http://a.org/", Role: "king"}: 422} {
-		if _, err := curator.Access().Test(ctx, q); status(err) != want {
+		if _, err := client.AccessOf(curator).Test(ctx, q); status(err) != want {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestRulesAreKeptThroughTheAPI(t *testing.T) {
 		"no range": {URL: "*", Access: "block", Addresses: []string{"10.0.0.1/8"}}, "no role": {URL: "*", Access: "block", Role: "king"},
 		"two lines": {URL: "*", Access: "block", Message: "a\nb"},
 	} {
-		if _, err := curator.Access().Add(ctx, wire.AccessRuleText{URL: "*", Access: "allow"}, bad); status(err) != http.StatusUnprocessableEntity {
+		if _, err := client.AccessOf(curator).Add(ctx, wire.AccessRuleText{URL: "*", Access: "allow"}, bad); status(err) != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -155,11 +155,11 @@ func TestRulesAreKeptThroughTheAPI(t *testing.T) {
 	for _, url := range []string{"http://a.org/x", "*.a.org", "http://b.org/*"} {
 		texts = append(texts, wire.AccessRuleText{URL: url, Access: "block", Message: "for " + url})
 	}
-	if _, err := curator.Access().Add(ctx, texts...); err != nil {
+	if _, err := client.AccessOf(curator).Add(ctx, texts...); err != nil {
 		t.Fatal(err)
 	}
 	numbers := func(about, search string) (out []uint64) {
-		for r, err := range curator.Access().List(ctx, about, search) {
+		for r, err := range client.AccessOf(curator).List(ctx, about, search) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,20 +177,20 @@ func TestRulesAreKeptThroughTheAPI(t *testing.T) {
 		t.Errorf("with a text: %v", got)
 	}
 	change := wire.AccessRuleChange{Version: 1, AccessRuleText: wire.AccessRuleText{Prefix: "org,c", Access: "exclude"}}
-	if r, err := curator.Access().Change(ctx, 2, change); err != nil || r.Prefix != "org,c" || r.Version != 2 || r.ChangedBy == "" {
+	if r, err := client.AccessOf(curator).Change(ctx, 2, change); err != nil || r.Prefix != "org,c" || r.Version != 2 || r.ChangedBy == "" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := curator.Access().Change(ctx, 2, change); status(err) != http.StatusConflict {
+	if _, err := client.AccessOf(curator).Change(ctx, 2, change); status(err) != http.StatusConflict {
 		t.Errorf("a change of an old version: %v", err)
 	}
 	refs := []wire.AccessRuleRef{{Number: 1}, {Number: 9}}
-	if err := curator.Access().Remove(ctx, wire.AccessRulesRemoval{Rules: refs}); status(err) != http.StatusNotFound {
+	if err := client.AccessOf(curator).Remove(ctx, wire.AccessRulesRemoval{Rules: refs}); status(err) != http.StatusNotFound {
 		t.Errorf("one that is not there: %v", err)
 	}
-	if err := curator.Access().Remove(ctx, wire.AccessRulesRemoval{Rules: refs[:1], Reason: "settled"}); err != nil {
+	if err := client.AccessOf(curator).Remove(ctx, wire.AccessRulesRemoval{Rules: refs[:1], Reason: "settled"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := curator.Access().Show(ctx, 1); !errors.Is(err, wire.ErrNotFound) {
+	if _, err := client.AccessOf(curator).Show(ctx, 1); !errors.Is(err, wire.ErrNotFound) {
 		t.Errorf("a removed rule: %v", err)
 	}
 	for c, want := range map[*client.Client]bool{curator: true, reader: false} {

@@ -68,7 +68,7 @@ func (s captures) routes(api huma.API) {
 			if _, err := query.Compile(); err != nil {
 				return nil, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 			}
-			sight, now, err := s.sight(ctx)
+			sight, now, err := sightOf(ctx, s.server)
 			if err != nil {
 				return nil, err
 			}

@@ -222,7 +222,7 @@ func (s files) download(ctx context.Context, in *downloading) (*huma.StreamRespo
 
 // opened refuses a file in which there is something that the caller may not see.
 func (s files) opened(ctx context.Context, f catalog.File) (access.InForce, error) {
-	sight, now, err := s.sight(ctx)
+	sight, now, err := sightOf(ctx, s.server)
 	if err != nil || !now.Closing() {
 		return now, err
 	}

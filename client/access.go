@@ -10,8 +10,8 @@ import (
 	"holdfast/api/wire"
 )
 
-// Access returns what there is to do with the rules that say who may see what.
-func (c *Client) Access() Access { return Access{c} }
+// AccessOf returns what there is to do with the rules that say who may see what.
+func AccessOf(c *Client) Access { return Access{c} }
 
 // Access are the access rules.
 type Access struct{ c *Client }
