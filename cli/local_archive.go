@@ -187,6 +187,11 @@ func (s *shelf) Digest(ctx context.Context, digest string) (cdx.Capture, bool, e
 	return s.index.Digest(ctx, digest, nil)
 }
 
+// Original returns the earliest capture with that payload that the gate lets pass.
+func (s *shelf) Original(ctx context.Context, digest string, gate cdx.Gate) (cdx.Capture, bool, error) {
+	return s.index.Original(ctx, digest, nil, gate)
+}
+
 // Open reads of a file from offset; with length 0 to its end.
 func (s *shelf) Open(_ context.Context, file string, offset, length int64) (io.ReadCloser, error) {
 	path, there := s.paths[file]

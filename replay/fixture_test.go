@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"holdfast/access"
 	"holdfast/cdx"
 	"holdfast/warc"
 )
@@ -47,10 +48,16 @@ func (s *shelf) Query(_ context.Context, q cdx.Query) iter.Seq2[cdx.Capture, err
 	}
 }
 
-// Digest implements Captures.
-func (s *shelf) Digest(_ context.Context, digest string) (cdx.Capture, bool, error) {
+// inForce returns a policy that is confirmed.
+func inForce(p access.Policy) func() (access.InForce, error) {
+	ready := p.Compile()
+	return func() (access.InForce, error) { return access.InForce{Compiled: ready}, nil }
+}
+
+// Original implements Captures.
+func (s *shelf) Original(_ context.Context, digest string, gate cdx.Gate) (cdx.Capture, bool, error) {
 	for _, c := range s.captures {
-		if c.Digest == digest && !c.Revisit() {
+		if c.Digest == digest && !c.Revisit() && gate.Passes(&c) {
 			return c, true, nil
 		}
 	}

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
 
-	"holdfast/access"
 	"holdfast/cdx"
 	"holdfast/replay/rewrite"
 )
@@ -24,34 +22,38 @@ const policy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; wo
 // came.
 const flawHeader = "X-Archive-Digest-Mismatch"
 
-// candidates is how many captures are tried when the nearest cannot be shown.
-const candidates = 24
-
-// latest is later than any capture.
-const latest = "99991231235959"
-
 // memento answers with the capture nearest to a time.
 func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target) {
-	found, blocked, incomplete, err := h.nearest(r.Context(), t)
+	ctx := r.Context()
+	if key, err := cdx.Key(t.url); err == nil {
+		governed(w, r, key)
+	}
+	best, err := nearest(ctx, h.captures, t)
 	if err != nil {
 		h.unasked(w, r, err)
 		return
 	}
-	if incomplete != nil {
-		w.Header().Set("X-Archive-Incomplete", fmt.Sprintf("%d shards not covered", len(incomplete.Shards)))
+	if best.incomplete != nil {
+		w.Header().Set("X-Archive-Incomplete", fmt.Sprintf("%d shards not covered", len(best.incomplete.Shards)))
 	}
-	h.linkHeader(w, r, t, found)
-	if len(found) == 0 {
-		if blocked != nil {
-			h.refuse(w, r, *blocked)
-			return
-		}
-		h.notFound(w, r, t, incomplete)
+	why, err := refusedAt(ctx, h.captures, t, best.captures)
+	if err != nil {
+		h.unasked(w, r, err)
+		return
+	}
+	if why != nil {
+		h.linkHeader(w, r, t, nil)
+		h.refuse(w, r, *why)
+		return
+	}
+	h.linkHeader(w, r, t, best.captures)
+	if len(best.captures) == 0 {
+		h.notFound(w, r, t, best.incomplete)
 		return
 	}
 	var failed error
-	for _, c := range found {
-		d, err := h.open(r.Context(), c)
+	for _, c := range best.captures {
+		d, err := h.open(ctx, c)
 		if err != nil {
 			h.log.Warn("capture cannot be replayed", "url", c.URL, "time", c.Timestamp, "file", c.File, "offset",
 				c.Offset, "error", err)
@@ -67,66 +69,18 @@ func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target) {
 	h.broken(w, r, failed)
 }
 
-// refusal says why a capture may not be seen.
-type refusal struct{ reason string }
-
-// nearest returns captures to try, nearest first, that the policy lets be seen.
-func (h *Handler) nearest(ctx context.Context, t target) (found []cdx.Capture, blocked *refusal,
-	incomplete *cdx.Incomplete, err error) {
-	q := cdx.Query{URL: t.url, Sort: cdx.Closest, Closest: t.timestamp, Limit: candidates}
-	if t.timestamp == "" {
-		q.Closest = latest
+// refusedAt returns why the reader is refused: the capture of the very second that was asked for is blocked, or all
+// captures are.
+func refusedAt(ctx context.Context, in Captures, t target, found []cdx.Capture) (*refusal, error) {
+	q := cdx.Query{URL: t.url, Limit: 1}
+	switch {
+	case len(found) == 0:
+	case len(t.timestamp) == 14 && found[0].Timestamp != t.timestamp:
+		q.From, q.To = t.timestamp, t.timestamp
+	default:
+		return nil, nil
 	}
-	if _, err := cdx.ParseTimestamp(q.Closest, cdx.Low); err != nil {
-		q.Closest = latest
-	}
-	rules := h.cfg.Policy()
-	for c, err := range cdx.Arrange(q, h.captures.Query(ctx, q)) {
-		if errors.As(err, &incomplete) {
-			continue
-		}
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		switch decision, reason := rules.Decide(c.Key, c.Timestamp); decision {
-		case access.Allow:
-			found = append(found, c)
-		case access.Block:
-			if blocked == nil {
-				blocked = &refusal{reason}
-			}
-		}
-	}
-	if t.modifier != "id_" && t.modifier != "ir_" {
-		// A redirect that leads to its own key (http to https, or to www) is no answer when there is another.
-		slices.SortStableFunc(found, func(a, b cdx.Capture) int {
-			return boolInt(redirectsToItself(a)) - boolInt(redirectsToItself(b))
-		})
-	} else {
-		// The very URL comes first among captures of one key and time.
-		slices.SortStableFunc(found, func(a, b cdx.Capture) int {
-			if a.Timestamp != b.Timestamp {
-				return 0
-			}
-			return boolInt(a.URL != t.url) - boolInt(b.URL != t.url)
-		})
-	}
-	return found, blocked, incomplete, nil
-}
-
-func redirectsToItself(c cdx.Capture) bool {
-	if c.Redirect == "" {
-		return false
-	}
-	key, err := cdx.Key(c.Redirect)
-	return err == nil && key == c.Key
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return refusalOf(ctx, in, q)
 }
 
 // linkHeader sets Memento's Link, as far as it can be said.
@@ -162,6 +116,7 @@ func linkSafe(url string) string {
 // answer writes a capture: redirected to its exact place, rewritten, or as it is.
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *document) {
 	c := d.capture
+	governed(w, r, d.content)
 	address, _, _ := strings.Cut(c.URL, "#")
 	exact := "/web/" + c.Timestamp + t.modifier + "/" + address
 	isPage := t.modifier == "" || t.modifier == "mp_"

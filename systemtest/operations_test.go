@@ -50,6 +50,7 @@ var acts = map[string]act{
 	"What was set aside":                                    {},
 	"Opening the API or the readers' port to others":        {before: (*world).certify},
 	"Two addresses: the archivists' pages and the captures": {}, // it has nothing to type
+	"Who may see what":                         {},
 	"Monitoring":                               {}, // it has nothing to type here: it takes a person's token
 	"The log of a node":                        {},
 	"Ledgers: proving what a replica holds":    {after: func(w *world) { w.holds("south-1") }},
