@@ -28,6 +28,9 @@ type NodeAlerts struct {
 	Name   string
 	Alerts []alert.Alert
 	Err    error
+
+	Backup    *BackupState // that it makes by itself; nil: none, or BackupErr says why that is not known
+	BackupErr error
 }
 
 // Alerts asks what the other nodes see.
@@ -152,12 +155,14 @@ func (s *server) recall(all []wire.Alert) error {
 // list asks the nodes, and adds what this one reads in the agreed state and hears of the others.
 func (s alerts) list(ctx context.Context) (wire.Alerts, error) {
 	out := wire.Alerts{At: s.now().UTC(), Silent: []wire.SilentNode{}}
-	_, agreed, own, err := s.overview(ctx)
+	st, agreed, own, err := s.overview(ctx)
 	if err != nil {
 		return out, err
 	}
+	out.Backups = []wire.NodeBackup{{Node: st.Node.ID, Name: st.Node.Name, State: st.Node.Backup}}
 	lists := [][]alert.Alert{agreed, own}
 	for _, n := range s.nodes.Alerts(ctx) {
+		out.Backups = append(out.Backups, backupOf(n))
 		if n.Err != nil {
 			out.Silent = append(out.Silent, wire.SilentNode{Node: string(n.Node), Name: n.Name,
 				Reason: alert.Plain(n.Err.Error())})
@@ -166,8 +171,18 @@ func (s alerts) list(ctx context.Context) (wire.Alerts, error) {
 		lists = append(lists, n.Alerts)
 	}
 	slices.SortFunc(out.Silent, func(a, b wire.SilentNode) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.Backups, func(a, b wire.NodeBackup) int { return cmp.Compare(a.Name, b.Name) })
 	out.Items = shownAlerts(alert.Merge(lists...))
 	return out, s.recall(out.Items)
+}
+
+// backupOf is what a node said of its backups, or why it did not.
+func backupOf(n NodeAlerts) wire.NodeBackup {
+	one := wire.NodeBackup{Node: string(n.Node), Name: n.Name, State: n.Backup}
+	if n.BackupErr != nil {
+		one.State, one.Silent, one.Reason = nil, true, alert.Plain(n.BackupErr.Error())
+	}
+	return one
 }
 
 // watchAlerts looks for alerts until ctx ends, so that it is known since when they are there.

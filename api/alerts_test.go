@@ -41,6 +41,9 @@ func TestAlertsOfAllNodes(t *testing.T) {
 	if len(all.Silent) != 1 || all.Silent[0].Name != "south-1" || all.Silent[0].Reason == "" {
 		t.Errorf("silent: %+v", all.Silent)
 	}
+	if b := all.Backups; len(b) != 3 || b[0].Name != "east-1" || b[0].State == nil || b[0].Silent || b[2].Name != "south-1" || !b[2].Silent || b[2].Reason == "" || b[2].State != nil {
+		t.Errorf("backups: %+v", b)
+	}
 	at := slices.IndexFunc(kinds, func(k string) bool { return k == "node-away " })
 	since := all.Items[at].Since
 	if since.Before(before.Add(-time.Second)) {

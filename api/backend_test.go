@@ -224,8 +224,8 @@ func (b *backend) Query(_ context.Context, q cdx.Query) iter.Seq2[cdx.Capture, e
 func (b *backend) Alerts(context.Context) []NodeAlerts {
 	low := alert.New(alert.DiskLow, "/data", "bytes", "5")
 	low.Node, low.Since = "east-1", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	return []NodeAlerts{{Node: "south", Name: "south-1", Err: errors.New("no answer")},
-		{Node: "east", Name: "east-1", Alerts: []alert.Alert{low, alert.New(alert.HarvestWaits, "5", "name", "news", "snapshot", "4")}}}
+	return []NodeAlerts{{Node: "south", Name: "south-1", Err: errors.New("no answer"), BackupErr: errors.New("no answer")},
+		{Node: "east", Name: "east-1", Backup: &BackupState{Looked: true, Newest: low.Since}, Alerts: []alert.Alert{low, alert.New(alert.HarvestWaits, "5", "name", "news", "snapshot", "4")}}}
 }
 
 type crawls struct{ b *backend }

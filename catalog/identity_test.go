@@ -24,6 +24,7 @@ func TestIdentitiesNeedLevelFive(t *testing.T) {
 	c.refused(catalog.Unsupported, local, people.AdmitPerson, people.Admission{})
 	c.refused(catalog.Unsupported, local, people.UnlinkIdentity, people.Unlinking{})
 	c.refused(catalog.Unsupported, local, people.Regroup, people.Grouping{})
+	c.refused(catalog.Unsupported, local, people.EndIdentified, people.IdentityEnd{})
 	c.raiseTo(t, 5)
 	c.does(anna, people.EnterIdentified, enter)
 }

@@ -138,6 +138,8 @@ func TestVouch(t *testing.T) {
 		"another's, by invitation":       {people.EnterIdentified, "person:berta", "", people.Identification{Invitation: "inga-invitation"}, false},
 		"groups by a local token":        {people.Regroup, catalog.Local(south), catalog.RoleAdmin, people.Grouping{}, true},
 		"groups by a lesser local token": {people.Regroup, catalog.Local(south), catalog.RoleOperator, people.Grouping{}, false},
+		"logout by any local token":      {people.EndIdentified, catalog.Local(south), catalog.RoleReader, people.IdentityEnd{}, true},
+		"logout by a person":             {people.EndIdentified, "person:inga", "", people.IdentityEnd{}, false},
 		"groups by a node itself":        {people.Regroup, string(south), "", people.Grouping{}, false},
 		"a person by a lesser token":     {people.AdmitPerson, catalog.Local(south), catalog.RoleReader, people.Admission{}, false},
 		"one's own identity goes":        {people.UnlinkIdentity, "person:berta", "", people.Unlinking{Person: "berta"}, false},

@@ -112,6 +112,7 @@ var asked = map[Kind]question{
 	people.AdmitPerson:     is(people.KeepPeople),
 	people.UnlinkIdentity:  is(people.KeepPeople),
 	people.Regroup:         is(people.KeepPeople),
+	people.EndIdentified:   is(people.KeepOwn), // the command itself is refused unless a node asks
 
 	ChangePerson:     askedOfBody(people.View.AskedToChange),
 	AcceptInvitation: askedOfBody(people.View.AskedToAccept),

@@ -192,7 +192,10 @@ func showPlan(a *app, p *wire.LayoutPlan) error {
 		fmt.Fprintf(a.stdout, "\nReplica %s gives up good copies of %s%d files; %s%d of them are left in one place "+
 			"only, %s%d without any good copy.\n", s.Replica, least, s.Fewer, least, s.OnePlace, least, s.None)
 	}
-	if len(p.Short) == 0 {
+	switch {
+	case p.Partly:
+		fmt.Fprintln(a.stdout, "Not all files were looked at: more may have fewer good copies than now.")
+	case len(p.Short) == 0:
 		fmt.Fprintln(a.stdout, "No file would have fewer good copies than now.")
 	}
 	for _, f := range p.Full {

@@ -101,6 +101,8 @@ func (n *Node) handleActs() {
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.jobs.ServeRunning)))
 	to.answers(status.AlertsCall, warrant.Answer(w, status.AlertsCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.alerts.Serve)))
+	to.answers(status.BackupsCall, warrant.Answer(w, status.BackupsCall,
+		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.alerts.ServeBackup)))
 	to.answers(batch.ProgressCall, warrant.Answer(w, batch.ProgressCall,
 		func(string) warrant.Deed { return look }, warrant.Whoever(n.allBatches.ServeProgress)))
 	to.answers(ledgers.MakeCall, warrant.Answer(w, ledgers.MakeCall,

@@ -213,7 +213,8 @@ func (t *doing) attempt(ctx context.Context, v *visit, typed url.Values) (*outco
 		t.refuseKept(typed, err)
 		return nil, nil, 0
 	}
-	if answered != nil && answered.Code == wire.CodeConflict { // show what another person changed meanwhile
+	if answered != nil && (answered.Code == wire.CodeConflict || answered.Code == wire.CodeStale) {
+		// show what another person changed meanwhile
 		if present, failed := t.ask(ctx, v); failed == nil {
 			v.wait()
 			f = present

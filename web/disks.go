@@ -2,6 +2,9 @@ package web
 
 import (
 	"context"
+	"slices"
+	"strconv"
+	"strings"
 
 	"holdfast/api/wire"
 )
@@ -38,7 +41,18 @@ func showDisks(ctx context.Context, v *visit) (any, error) {
 	} else if p.Disks != nil {
 		v.offer("disks", "pause")
 	}
+	if p.Disks != nil {
+		offerDisks(v, p.Disks)
+	}
 	return p, nil
+}
+
+// offerDisks names what can be done with the disks of the node that answers.
+func offerDisks(v *visit, all *wire.Disks) {
+	v.offer("disks", "add")
+	for _, d := range all.Disks {
+		v.offer("disks", d.Path, "replace")
+	}
 }
 
 // DiskState marks the state of a disk: well only if nothing is wrong with it.
@@ -120,4 +134,63 @@ func wishDisks(wish, note string) func(context.Context, *visit, *form) (outcome,
 		_, err := v.api.Disks().Wish(ctx, wire.DiskWish{Wish: wish, Path: v.given["path"]})
 		return outcome{Next: "/disks", Notes: []said{{Key: note}}}, err
 	}
+}
+
+// askAddDisk wants a folder on a new disk.
+func askAddDisk(ctx context.Context, v *visit) (*form, error) {
+	f, err := askDisks("web.disk-add-help", false)(ctx, v)
+	if err == nil {
+		f.add(field{Name: "path", Label: "web.path", Need: true, Most: 1000})
+	}
+	return f, err
+}
+
+func addDisk(ctx context.Context, v *visit, f *form) (outcome, error) {
+	if node := f.field("node"); node.Value != node.Present {
+		return outcome{}, &formError{"", "web.other-node", ""}
+	}
+	path := f.text("path")
+	now, err := v.api.Disks().Wish(ctx, wire.DiskWish{Wish: "add", Path: path})
+	return newDisk(now, "", path), err
+}
+
+// askReplaceDisk wants a folder on the new disk, and the path of the old one typed.
+func askReplaceDisk(ctx context.Context, v *visit) (*form, error) {
+	f, err := askDisks("web.disk-replace-help", true)(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	f.Grave, f.Confirm = true, v.given["path"]
+	return f.add(field{Name: "shown", Kind: hidden}, field{Name: "by", Label: "web.disk-by", Need: true, Most: 1000,
+		Help: "web.disk-by-help"}), nil
+}
+
+// replaceDisk gives a disk up, after the archive has said what that does.
+func replaceDisk(ctx context.Context, v *visit, f *form) (outcome, error) {
+	if node := f.field("node"); node.Value != node.Present {
+		return outcome{}, &formError{"", "web.other-node", ""}
+	}
+	old, path := v.given["path"], f.text("by")
+	wish := wire.DiskWish{Wish: "replace", Path: old, By: path}
+	wish.Confirm = f.text("shown")
+	now, err := v.api.Disks().Wish(ctx, wish)
+	f.again(err)
+	return newDisk(now, old, path), err
+}
+
+// newDisk says what makes the node use a new disk, in place of an old one or beside all.
+func newDisk(now wire.Disks, old, path string) outcome {
+	out := outcome{Next: "/disks", Notes: []said{{"web.did-new-disk", []any{"path", path}}}}
+	if old == path {
+		out.Notes[0].Key = "web.did-same-disk"
+		return out
+	}
+	var files []string
+	for _, d := range now.Disks {
+		if d.Path != old && d.Path != path {
+			files = append(files, strconv.Quote(d.Path))
+		}
+	}
+	out.Lines = []string{"files = [" + strings.Join(slices.Concat(files, []string{strconv.Quote(path)}), ", ") + "]"}
+	return out
 }

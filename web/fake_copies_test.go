@@ -40,6 +40,11 @@ func preserved(name string) map[string]any {
 	hidden := wire.File{Name: name, Size: 5, SHA256: good, Collection: name, Removed: at, RemovedBy: "person:p2", RemoverName: name, Reason: name, Until: now().Add(24 * time.Hour)}
 	sole := int64(7)
 	listed := url.PathEscape(name)
+	layout := wire.Layout{Version: 5, Always: true, Changes: []wire.LayoutChange{{ID: 3, Step: "drain", Node: "id-1", NodeName: name, By: "person:p2", ByName: name, At: at, Reason: name},
+		{ID: 4, Step: "undrain", NodeName: name, Joined: true, At: at}, {ID: 5, Step: "undrain", NodeName: name, At: at}, {ID: 6, Step: "weight", NodeName: name, Weight: 50, At: at}, {ID: 7, Step: "remove", Node: "id-9", At: at},
+		{ID: 8, Step: "collections", Replica: name, At: at}, {ID: 9, Step: "collections", Replica: name, Collections: []string{name, "b"}, At: at}, {ID: 10, Step: "of-the-future", At: at}},
+		Plan: &wire.LayoutPlan{Refused: []wire.LayoutRefusal{{Change: 7, Why: name}}, Links: []wire.LayoutLink{{Replica: name, FromName: name, ToName: name, Files: 10, Bytes: 5e9, Rate: 1e6, Seconds: 5000}, {Replica: name, Files: 2, Bytes: 5}, {Replica: name, Files: 2}},
+			Short: []wire.LayoutShort{{Replica: name, Fewer: 9, OnePlace: 4, None: 1}}, Full: []wire.LayoutFull{{NodeName: name, Free: 5, Bytes: 9e9}}, Stuck: []wire.LayoutStuck{{NodeName: name, Shards: 12}}, Unsettled: []string{name}, Effects: []string{name}}}
 	return map[string]any{
 		"/replica-checks": wire.Page[wire.ReplicaChecks]{Items: []wire.ReplicaChecks{checks, {Replica: wire.Replica{Name: name, Kind: wire.Checksum}}}}, "/replicas/north/checks": checks,
 		"/replicas/north/shards": wire.Page[wire.Shard]{Items: []wire.Shard{{Shard: "000", Holder: name}, {Shard: "001", Holder: name, Next: "id-2"}, {Shard: "002"}}},
@@ -63,6 +68,8 @@ func preserved(name string) map[string]any {
 		"/nodes/north-1/sole-files": wire.Page[wire.File]{Items: []wire.File{hidden}, Total: &sole, Next: "n-1"}, "POST /nodes/north-1/remove": nil,
 		"/join-tokens":      wire.Page[wire.JoinToken]{Items: []wire.JoinToken{{ID: "j1", Replica: name, State: "open", Created: at, Expires: now().Add(time.Hour)}, {ID: name, Replica: name, State: "used", UsedBy: name}, {ID: "j3", State: "expired"}, {ID: "j4", State: "revoked"}, {ID: "j5", State: "of the future"}}},
 		"POST /join-tokens": wire.JoinToken{ID: "j2", Replica: name, State: "open", Expires: now().Add(time.Hour), Text: "holdfast-join-SECRET"}, "DELETE /join-tokens/j1": nil,
+		"/layout": layout, "POST /layout/apply": wire.Layout{Version: 6}, "POST /layout/revert": wire.Layout{Version: 6}, "PUT /layout/setting": wire.Layout{Version: 5},
+		"POST /nodes/north-1/stage": wire.LayoutChange{ID: 11}, "POST /nodes/north-1/stage-removal": wire.LayoutChange{ID: 12},
 		"/index": wire.Page[wire.IndexStatus]{Items: []wire.IndexStatus{{Node: "id-1", Name: name, Files: 5, Captures: 70, Detail: name}, {Node: "id-2", Name: "north-1", Pending: 3}, {Node: "id-3", Name: "south-1", Silent: true, Detail: name},
 			{Node: "id-4", Name: "third-1", Rebuilding: true}, {Node: "id-5", Name: "fourth-1", Files: 5}}},
 		"POST /index/rebuild": nil,
@@ -89,6 +96,15 @@ func triedOnCopies(name string) []tried {
 		{"/nodes/north-1/remove", `POST /nodes/north-1/remove {"reason":"why","confirm":"t0"}`, []string{"reason", "why", "shown", "t0", "confirm", "north-1"}},
 		{"/nodes/north-1/remove-lost", `POST /nodes/north-1/remove {"lost":true,"files":7,"reason":"why","confirm":"t0"}`,
 			[]string{"reason", "why", "files", "7", "shown", "t0", "confirm", "north-1"}},
+		{"/layout/apply", `POST /layout/apply {"version":5,"reason":"why"}`, []string{"version", "5", "reason", "why", "confirm", name}},
+		{"/layout/revert", `POST /layout/revert {"version":5,"reason":"why"}`, []string{"version", "5", "reason", "why"}},
+		{"/layout/changes/3/revert", `POST /layout/revert {"change":3,"reason":"why"}`, []string{"reason", "why"}},
+		{"/layout/setting", `PUT /layout/setting {"always":true,"reason":"why"}`, []string{"always", "yes", "reason", "why"}},
+		{"/nodes/north-1/drain", `POST /nodes/north-1/stage {"step":"drain"}`, []string{"stage", "yes", "confirm", "north-1"}},
+		{"/nodes/north-1/weight", `POST /nodes/north-1/stage {"step":"weight","weight":50}`, []string{"stage", "yes", "weight", "50"}},
+		{"/nodes/north-1/remove", `POST /nodes/north-1/stage-removal {"reason":"why"}`, []string{"stage", "yes", "reason", "why", "confirm", "north-1"}},
+		{"/disks/add", `POST /disks/wish {"wish":"add","path":"/c"}`, []string{"node", name, "path", "/c"}},
+		{"/disks/%2Fa/replace", `POST /disks/wish {"wish":"replace","path":"/a","by":"/c","confirm":"t0"}`, []string{"node", name, "by", "/c", "shown", "t0", "confirm", "/a"}},
 		{"/index/rebuild", `POST /index/rebuild {"reason":"why"}`, []string{"reason", "why"}},
 		{"/nodes/north-1/rebuild-index", `POST /index/rebuild {"node":"north-1","reason":"why"}`, []string{"reason", "why"}},
 		{"/removal-rule/edit", `PUT /removal-rule {"days":7,"version":2,"reason":"why"}`, []string{"days", "7", "version", "2", "reason", "why"}},

@@ -257,7 +257,7 @@ func paths() []string {
 		"/jobs/15/crawl", "/jobs/15/crawl?queue=a&state=frozen",
 		"/jobs/15/uris", "/jobs/15/uris?pattern=a&queue=b&after=u-1", "/jobs/15/explain", "/jobs/15/explain?url=https://a.example/", "/jobs/15/log", "/jobs/15/log?log=job.log&pattern=x&after=7",
 		"/jobs/15/report?name=hosts", "/jobs/15/checkpoints",
-		"/audits", "/batches", "/batches/b1", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/collections", "/disks", "/level", "/alerts", "/notices", "/nodes", "/nodes/north-1", "/nodes/north-1?span=week", "/nodes/north-1/log", "/nodes/north-1/log?level=warn&text=a%3Db&room=index&after=4d-7", "/people", "/people/p1",
+		"/audits", "/batches", "/batches/b1", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/collections", "/layout", "/disks", "/level", "/alerts", "/notices", "/nodes", "/nodes/north-1", "/nodes/north-1?span=week", "/nodes/north-1/log", "/nodes/north-1/log?level=warn&text=a%3Db&room=index&after=4d-7", "/people", "/people/p1",
 		"/nodes/north-1/sole-files", "/join-tokens", "/index", "/node-settings", "/preservation", "/removed", "/removed?prefix=12-&collection=tv&after=f-1", "/replicas/north", "/quarantine", "/approvals", "/approvals?state=all", "/approvals/7", "/approvals/8", "/ledgers", "/ledgers?replica=north", "/backups"}
 }
 
@@ -281,7 +281,7 @@ func filled(name string) map[string]any {
 			Presence: wire.Presence{State: "alive", Voter: true, LastHeard: at, Version: name, Free: 5e9}}},
 		Replicas: []wire.Replica{{Name: name, Kind: wire.Bitarchive, Place: name, Files: 10, Good: 7, Owed: 3, Disputed: 1, Held: 4096}}}
 	silent := []wire.SilentNode{{Name: name, Reason: name}}
-	alerts := wire.Alerts{At: now(), Silent: silent}
+	alerts := wire.Alerts{At: now(), Silent: silent, Backups: []wire.NodeBackup{{Node: "id-1", Name: name, State: status.Node.Backup}, {Node: "id-2", Name: name, Silent: true, Reason: name}, {Node: "id-3", Name: name}}}
 	for _, kind := range slices.Sorted(maps.Keys(alert.Kinds())) {
 		a := wire.Alert{Kind: string(kind), Severity: "bad", Subject: name, Node: name, Since: at, Text: name, Parameters: map[string]string{}}
 		for _, p := range alert.Kinds()[kind] {

@@ -13,6 +13,7 @@ import (
 type nodePage struct {
 	Node    *wire.Node        `json:"node"`    // nil: not known
 	Figures *wire.NodeFigures `json:"figures"` // nil: they could not be read
+	Disks   *wire.Disks       `json:"disks"`   // nil also for nodes other than the one that answers
 }
 
 func showNode(ctx context.Context, v *visit) (any, error) {
@@ -37,7 +38,19 @@ func showNode(ctx context.Context, v *visit) (any, error) {
 		}
 		return here(err)
 	})
-	v.wait()
+	if st := v.known(); st != nil && p.Node != nil && st.Node.Name == p.Node.Name {
+		v.ask(ctx, "web.disks", soon, func(ctx context.Context) error {
+			found, err := v.api.Disks().Show(ctx)
+			if err == nil {
+				p.Disks = &found
+			}
+			return here(err)
+		})
+		v.wait()
+	}
+	if p.Disks != nil {
+		offerDisks(v, p.Disks)
+	}
 	if p.Node != nil {
 		if p.Node.Draining {
 			v.offer("nodes", p.Node.Name, "undrain")

@@ -47,16 +47,21 @@ func askRemoveNode(ctx context.Context, v *visit) (*form, error) {
 	n, err := askOfNode(ctx, v)
 	f := &form{Help: "web.node-remove-help", Confirm: n.Name, Grave: true,
 		Effects: []said{{"web.effect-weight", []any{"count", n.Shards, "replica", n.Replica}}}}
-	return f.add(field{Name: "shown", Kind: hidden}, reason(true)), err
+	return f.add(field{Name: "shown", Kind: hidden}, reason(true), stage()), err
 }
 
 // removeNode removes a node that holds nothing any more, after the archive has said what that does.
 func removeNode(ctx context.Context, v *visit, f *form) (outcome, error) {
 	removal := wire.Removal{Reason: f.text("reason")}
 	removal.Confirm = f.text("shown")
-	err := v.api.Nodes().Remove(ctx, v.given["name"], removal)
-	f.again(err)
-	return outcome{Next: "/nodes", Notes: []said{{"web.did-remove-node", []any{"node", v.given["name"]}}}}, err
+	done := outcome{Next: "/nodes", Notes: []said{{"web.did-remove-node", []any{"node", v.given["name"]}}}}
+	return stageOr(f, done, func() error {
+		err := v.api.Nodes().Remove(ctx, v.given["name"], removal)
+		f.again(err)
+		return err
+	}, func() (wire.LayoutChange, error) {
+		return v.api.Nodes().StageRemoval(ctx, v.given["name"], removal.Reason)
+	})
 }
 
 // askRemoveLost says which files are lost with a node, and wants their number typed. A form that is sent is not counted

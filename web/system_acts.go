@@ -227,14 +227,23 @@ func askOfNode(ctx context.Context, v *visit) (wire.Node, error) {
 
 func askDrain(ctx context.Context, v *visit) (*form, error) {
 	n, err := askOfNode(ctx, v)
-	return &form{Help: "web.drain-help", Confirm: n.Name, Grave: true,
-		Effects: []said{{"web.effect-drain", []any{"count", n.Shards, "replica", n.Replica}}}}, err
+	f := &form{Help: "web.drain-help", Confirm: n.Name, Grave: true,
+		Effects: []said{{"web.effect-drain", []any{"count", n.Shards, "replica", n.Replica}}}}
+	return f.add(stage()), err
 }
 
 func drain(on bool) func(context.Context, *visit, *form) (outcome, error) {
-	return func(ctx context.Context, v *visit, _ *form) (outcome, error) {
-		_, err := v.api.Nodes().Change(ctx, v.given["name"], wire.NodeChange{Draining: &on})
-		return outcome{Next: "/nodes"}, err
+	return func(ctx context.Context, v *visit, f *form) (outcome, error) {
+		step := "undrain"
+		if on {
+			step = "drain"
+		}
+		return stageOr(f, outcome{Next: "/nodes"}, func() error {
+			_, err := v.api.Nodes().Change(ctx, v.given["name"], wire.NodeChange{Draining: &on})
+			return err
+		}, func() (wire.LayoutChange, error) {
+			return v.api.Nodes().Stage(ctx, v.given["name"], wire.NodeStaging{Step: step})
+		})
 	}
 }
 
@@ -248,15 +257,20 @@ func askWeight(ctx context.Context, v *visit) (*form, error) {
 	f := &form{Help: "web.weight-help", Send: "web.save",
 		Effects: []said{{"web.effect-weight", []any{"count", n.Shards, "replica", n.Replica}}}}
 	return f.add(field{Name: "weight", Label: "web.weight", Kind: number, Need: true,
-		Value: strconv.Itoa(n.Weight)}), err
+		Value: strconv.Itoa(n.Weight)}, stage()), err
 }
 
 func weight(ctx context.Context, v *visit, f *form) (outcome, error) {
 	var in wire.NodeChange
+	to := 0
 	if n := f.number("weight"); n != nil {
-		to := int(*n)
+		to = int(*n)
 		in.Weight = &to
 	}
-	_, err := v.api.Nodes().Change(ctx, v.given["name"], in)
-	return outcome{Next: "/nodes"}, err
+	return stageOr(f, outcome{Next: "/nodes"}, func() error {
+		_, err := v.api.Nodes().Change(ctx, v.given["name"], in)
+		return err
+	}, func() (wire.LayoutChange, error) {
+		return v.api.Nodes().Stage(ctx, v.given["name"], wire.NodeStaging{Step: "weight", Weight: to})
+	})
 }

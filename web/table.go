@@ -70,6 +70,7 @@ func table() []page {
 		{"/replicas", "web.replicas", copies, wire.RoleReader, "replicas", in, showReplicas},
 		{"/copies", "web.copies", copies, wire.RoleReader, "copies", in, showCopies},
 		{"/replicas/{name}", "web.replica", copies, wire.RoleReader, "replica", aside, showReplica},
+		{"/layout", "web.layout", copies, wire.RoleReader, "layout", in, showLayout},
 		{"/collections", "web.collections", copies, wire.RoleReader, "collections", in, showCollections},
 		{"/audits", "web.audits", copies, wire.RoleReader, "audits", in, showAudits},
 		{"/strays", "web.strays", copies, wire.RoleOperator, "strays", in, showStrays},

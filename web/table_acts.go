@@ -11,7 +11,7 @@ func acts() []action {
 	var all []action
 	for _, some := range [][]action{jobActs(), crawlActs(), harvestActs(), domainActs(), definedActs(),
 		setUpActs(), systemActs(), alertActs(), noticeActs(), diskActs(), layoutActs(),
-		copyActs(), approvalActs(), nodeActs()} {
+		copyActs(), approvalActs(), nodeActs(), stagedActs()} {
 		all = append(all, some...)
 	}
 	return all
@@ -207,6 +207,10 @@ func diskActs() []action {
 			ask: askDisks("web.disk-pause-help", false), do: wishDisks("pause", "web.did-moves-pause")},
 		{path: "/disks/resume", title: "web.act-resume-moves", section: section, role: operator,
 			ask: askDisks("web.disk-resume-help", false), do: wishDisks("resume", "web.did-moves-resume")},
+		{path: "/disks/add", title: "web.act-disk-add", section: section, role: operator, ask: askAddDisk,
+			do: addDisk},
+		{path: "/disks/{path}/replace", title: "web.act-disk-replace", section: section, role: operator,
+			ask: askReplaceDisk, do: replaceDisk},
 		{path: "/disks/{path}/drain", title: "web.act-drain-disk", section: section, role: operator, ask: askDrainDisk,
 			do: wishDisks("drain", "web.did-drain-disk")},
 		{path: "/disks/{path}/undrain", title: "web.act-undrain-disk", section: section, role: operator,

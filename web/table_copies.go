@@ -63,3 +63,18 @@ func approvalActs() []action {
 			role: wire.RoleAdmin, ask: askApprovalRule, do: setApprovalRule},
 	}
 }
+
+// stagedActs are about changes of the layout that wait for an apply.
+func stagedActs() []action {
+	const copies, operator = "web.section-preservation", wire.RoleOperator
+	return []action{
+		{path: "/layout/apply", title: "web.act-apply", section: copies, once: true, role: operator, ask: askApply,
+			do: applyLayout},
+		{path: "/layout/revert", title: "web.act-revert-all", section: copies, once: true, role: operator,
+			ask: askRevert, do: revertLayout},
+		{path: "/layout/changes/{id}/revert", title: "web.act-revert", section: copies, once: true, role: operator,
+			ask: askRevertOne, do: revertOne},
+		{path: "/layout/setting", title: "web.act-staging", section: copies, once: true, role: operator,
+			ask: askStaging, do: setStaging},
+	}
+}

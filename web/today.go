@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast/alert"
@@ -33,7 +34,7 @@ type todayPage struct {
 	Safe    safety            `json:"safe"`
 	Audit   *wire.Audit       `json:"lastAudit"`   // the newest that ended; nil also if there is none
 	Audited bool              `json:"auditsKnown"` // all audits were looked at
-	Backups *backupLine       `json:"backups"`     // of the node that answers; nil: not known
+	Backups []backupLine      `json:"backups"`     // of the answering node alone if others were not asked
 }
 
 // ended are the jobs of a state that ended since yesterday.
@@ -104,9 +105,7 @@ func showToday(ctx context.Context, v *visit) (any, error) {
 		return nil
 	})
 	p.Safe = judge(v.known(), p.Alerts)
-	if st := v.known(); st != nil {
-		p.Backups = &backupLine{st.Node.Name, st.Node.Backup}
-	}
+	p.Backups = backupLines(v.known(), p.Alerts)
 	return p, nil
 }
 
@@ -132,8 +131,38 @@ func askRunning(ctx context.Context, v *visit, to **wire.RunningJobs) {
 
 // backupLine says how the backups of the catalog stand that a node makes.
 type backupLine struct {
-	Node  string            `json:"node"`
-	State *wire.BackupState `json:"state"` // nil: it makes none by itself
+	Node   string            `json:"node"`  // empty: no node that answered makes any
+	State  *wire.BackupState `json:"state"` // nil: it makes none by itself
+	Silent bool              `json:"silent"`
+}
+
+// shownBackups is of how many nodes the page tells the last backup at most.
+const shownBackups = 10
+
+// backupLines are those of the nodes that make backups, the newest first, and of those that did not say. Of a node that
+// did not answer nothing is known: it is named, and counts as none.
+func backupLines(st *wire.Status, alerts *wire.Alerts) (out []backupLine) {
+	if alerts == nil || len(alerts.Backups) == 0 {
+		if st != nil {
+			out = append(out, backupLine{Node: st.Node.Name, State: st.Node.Backup})
+		}
+		return out
+	}
+	var silent []backupLine
+	for _, b := range alerts.Backups {
+		switch {
+		case b.Silent:
+			silent = append(silent, backupLine{Node: called(b.Name, b.Node), Silent: true})
+		case b.State != nil:
+			out = append(out, backupLine{Node: called(b.Name, b.Node), State: b.State})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b backupLine) int { return b.State.Newest.Compare(a.State.Newest) })
+	out = out[:min(len(out), shownBackups)]
+	if len(out) == 0 {
+		out = append(out, backupLine{})
+	}
+	return append(out, silent...)
 }
 
 // Bad and Look count the alerts of a severity.

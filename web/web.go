@@ -61,6 +61,7 @@ type Config struct {
 	Sessions  Sessions                 // who is signed in
 	Passwords Passwords                // default: nobody signs in with one
 	OpenID    OpenID                   // default: nobody signs in with the account of an institution
+	SignOuts  SignOuts                 // default: no service says that people have signed out
 	Languages *words.Offer             // default: all of the program's, English first
 	Secure    func(*http.Request) bool // the browser's connection is TLS; default: it reached this process by TLS
 	Log       *slog.Logger             // default: none
@@ -135,6 +136,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.program(w, r)
 	case path == "/favicon.ico":
 		w.WriteHeader(http.StatusNoContent)
+	case h.cfg.SignOuts != nil && chosen == nil && path == openIDEnd:
+		h.signedOutThere(w, r)
 	case r.Method == http.MethodPost && h.foreign(r) != nil:
 		t.message(http.StatusForbidden, says{"web.refused", "web.refused-foreign"})
 	case path == signIn:
@@ -155,7 +158,8 @@ const (
 	signIn    = "/sign-in"
 	signOut   = "/sign-out"
 
-	openIDPath  = "/sign-in/openid" // the service comes back here
+	openIDPath  = "/sign-in/openid"  // the service comes back here
+	openIDEnd   = "/sign-out/openid" // and says here that somebody has signed out there
 	invitation  = "/invitation"
 	ownPassword = "/password"
 )

@@ -21,4 +21,6 @@ type Alerts struct {
 	At     time.Time    `json:"at" doc:"when the nodes were asked"`
 	Items  []Alert      `json:"items" doc:"the bad ones first, of these the oldest"`
 	Silent []SilentNode `json:"silent" doc:"the nodes that did not answer: what they alone see is missing"`
+
+	Backups []NodeBackup `json:"backups" doc:"how the backups of the catalog stand that the nodes make, of each member"`
 }

@@ -33,3 +33,12 @@ type BackupState struct {
 	Newest time.Time `json:"newest,omitzero" doc:"when the newest was made"`
 	Failed time.Time `json:"failed,omitzero" doc:"when the last try failed; absent if it did not"`
 }
+
+// NodeBackup says how the scheduled backups of the catalog stand that one node makes.
+type NodeBackup struct {
+	Node   string       `json:"node"`
+	Name   string       `json:"name"`
+	State  *BackupState `json:"state,omitempty" doc:"absent if the node makes none by itself, or did not say"`
+	Silent bool         `json:"silent,omitempty" doc:"the node did not say: nothing is known of its backups"`
+	Reason string       `json:"reason,omitempty" doc:"why it did not"`
+}

@@ -34,6 +34,7 @@ var Rules = []agree.Rule{
 	{Kind: AdmitPerson, Level: LevelOfIdentities, Do: with(admitPerson)},
 	{Kind: UnlinkIdentity, Level: LevelOfIdentities, Do: with(unlinkIdentity)},
 	{Kind: Regroup, Level: LevelOfIdentities, Do: with(regroup)},
+	{Kind: EndIdentified, Level: LevelOfIdentities, Do: with(endIdentified)},
 }
 
 // The kinds of commands and their bodies.
@@ -58,6 +59,7 @@ const (
 	AdmitPerson      agree.Kind = "identity.admit"  // Admission
 	UnlinkIdentity   agree.Kind = "identity.unlink" // Unlinking
 	Regroup          agree.Kind = "identity.groups" // Grouping
+	EndIdentified    agree.Kind = "identity.end"    // IdentityEnd
 )
 
 // Invitation invites a person, with a token by which she accepts.

@@ -15,6 +15,8 @@ const (
 	prefixPassword = "password/"  // <person>: Password
 	prefixEnded    = "ended/"     // <actor>: Ended
 
+	prefixSignedOut = "signedout/" // <the first three digits of an id>: list of EndedSession (level 5)
+
 	prefixAgain = "again/" // <person>/<who invited her again, - if that is no person>: Time (level 5)
 
 	prefixIdentity   = "identity/"   // <person>/<identity>: Identity
@@ -48,6 +50,9 @@ func keyUse(token string) string { return prefixUses + token }
 func keyPassword(id PersonID) string { return prefixPassword + string(id) }
 
 func keyEnded(owner string) string { return prefixEnded + owner }
+
+// keySignedOut is of an id that checkServiceID takes.
+func keySignedOut(id string) string { return prefixSignedOut + id[:3] }
 
 func prefixIdentities(id PersonID) string { return prefixIdentity + string(id) + "/" }
 

@@ -33,6 +33,7 @@ type SessionEnd struct {
 type Ended struct {
 	Round    uint64         `json:"round"`              // counts how often all sessions ended
 	Sessions []EndedSession `json:"sessions,omitempty"` // that began since
+	Unnamed  uint64         `json:"unnamed,omitempty"`  // see UnnamedEnded
 }
 
 // EndedSession is a session that ended early. Nobody needs to know of it after Until.
@@ -75,7 +76,7 @@ func endSession(s *state, b *SessionEnd) (any, error) {
 		ended.Sessions = append(ended.Sessions, EndedSession{b.ID, min(b.Until, s.At+SessionMost+Day)})
 	}
 	if b.ID == "" || len(ended.Sessions) > maxEnded {
-		ended = Ended{Round: ended.Round + 1}
+		ended = Ended{Round: ended.Round + 1, Unnamed: ended.Unnamed}
 	}
 	if err := s.Set(keyEnded(b.Owner), ended); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type OpenID struct {
 	SecretFile string
 	Name       string // of the service, for people
 	Scopes     []string
-	Claim      string // with the groups
+	Claim      string // with the groups: its name, or the path to it (see ClaimPath)
 	Groups     []GroupRule
 	Create     bool // who has a grant by a group needs no invitation
 }
@@ -83,6 +83,47 @@ func (o *OpenID) Shown() string {
 	return u.Hostname()
 }
 
+// maxClaimSteps bounds how deep a claim may lie.
+const maxClaimSteps = 10
+
+// ClaimPath splits the name of a claim at its dots: the claim, and members within it. "\\." is a dot in a name, and
+// "\\\\" a backslash.
+func ClaimPath(name string) (steps []string, err error) {
+	wrong := func(why string) ([]string, error) {
+		return nil, fmt.Errorf("openid-groups-claim = %q: %s; want the name of a claim, as in \"groups\", "+
+			"or a path to it, as in \"realm_access.roles\"", name, why)
+	}
+	var step strings.Builder
+	escaped := false
+	for _, r := range name + "." {
+		switch {
+		case escaped && r != '.' && r != '\\':
+			return wrong("a backslash stands before a dot or a backslash alone")
+		case !escaped && r == '\\':
+			escaped = true
+			continue
+		case !escaped && r == '.':
+			if step.Len() == 0 {
+				return wrong("a name between two dots is empty")
+			}
+			steps = append(steps, step.String())
+			step.Reset()
+			continue
+		}
+		escaped = false
+		step.WriteRune(r)
+	}
+	switch {
+	case step.Len() > 0:
+		return wrong("it ends with a backslash")
+	case len(steps) > maxClaimSteps:
+		return wrong(fmt.Sprintf("it has %d names, and may have %d", len(steps), maxClaimSteps))
+	case len(name) > 500:
+		return wrong("it is longer than 500 bytes")
+	}
+	return steps, nil
+}
+
 // Administrators returns the groups that make administrators.
 func (o *OpenID) Administrators() (groups []string) {
 	for _, r := range o.Groups {
@@ -121,6 +162,11 @@ func (o *OpenID) check() error {
 		return errors.New("openid-groups-claim: openid-groups needs the name of the claim, as in \"groups\"")
 	case len(o.Groups) > maxGroupRules:
 		return fmt.Errorf("openid-groups: %d rules: want at most %d", len(o.Groups), maxGroupRules)
+	}
+	if o.Claim != "" {
+		if _, err := ClaimPath(o.Claim); err != nil {
+			return err
+		}
 	}
 	for _, scope := range o.Scopes {
 		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -3,11 +3,9 @@ package openid
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -22,6 +20,7 @@ type Answer struct {
 	Name, Mail      string   // as the service has them; may be empty, and are no identity
 	MailDoubtful    bool     // the service says that it has not verified the address
 	Groups          []string // none without a claim
+	Session         string   // what the service calls its own session; empty: it does not say
 }
 
 // Begun is what Begin was given.
@@ -178,84 +177,4 @@ func (n *noted) VerifySignature(ctx context.Context, jwt string) ([]byte, error)
 		n.failed = cause
 	}
 	return payload, err
-}
-
-// claims are what the service says of somebody, by their names.
-type claims map[string]json.RawMessage
-
-// read returns what is wanted of what the service says. What the ID token does not say, the service is asked for: many
-// give groups and addresses there alone. A service that does not answer then is no service that says "no groups".
-func (s *Service) read(ctx context.Context, k *known, id *oidc.IDToken, token *oauth2.Token) (Answer, error) {
-	said := claims{}
-	if err := id.Claims(&said); err != nil {
-		return Answer{}, s.refuse("the ID token cannot be read", nil)
-	}
-	var wanted []string
-	if s.cfg.Groups != "" {
-		wanted = append(wanted, s.cfg.Groups)
-	}
-	if s.cfg.Describe {
-		wanted = append(wanted, "name", "email")
-	}
-	lacks := func(name string) bool { _, there := said[name]; return !there }
-	if k.provider.UserInfoEndpoint() != "" && slices.ContainsFunc(wanted, lacks) {
-		info, err := k.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
-		if err != nil {
-			s.fail("the sign-in service did not answer the request for user information", errors.New(withoutURL(err)))
-			return Answer{}, ErrSilent
-		}
-		more := claims{}
-		if info.Subject != id.Subject || info.Claims(&more) != nil {
-			return Answer{}, s.refuse("what the service says more is about somebody else", nil)
-		}
-		for name, value := range more {
-			if lacks(name) {
-				said[name] = value
-			}
-		}
-	}
-	if slices.ContainsFunc(wanted, lacks) {
-		s.cfg.Log.Info("the service for signing in does not say all that is wanted", "issuer", s.cfg.Issuer,
-			"wanted", wanted)
-	}
-	groups, err := said.list(s.cfg.Groups)
-	if err != nil {
-		return Answer{}, s.refuse("the groups cannot be read", err)
-	}
-	out := Answer{Issuer: id.Issuer, Subject: id.Subject, Groups: groups}
-	if s.cfg.Describe {
-		out.Name, out.Mail = said.text("name"), said.text("email")
-		verified := said.text("email_verified")
-		var is bool
-		if raw, there := said["email_verified"]; there && verified != "true" {
-			out.MailDoubtful = json.Unmarshal(raw, &is) != nil || !is
-		}
-	}
-	return out, nil
-}
-
-// text returns a claim that is a text, empty if it is none.
-func (c claims) text(name string) (out string) {
-	if json.Unmarshal(c[name], &out) != nil {
-		return ""
-	}
-	return out
-}
-
-// list returns a claim that is a list of texts, or one text. One that is not there is empty.
-func (c claims) list(name string) (out []string, err error) {
-	raw, there := c[name]
-	if !there || string(raw) == "null" {
-		return nil, nil
-	}
-	if one := c.text(name); one != "" {
-		return []string{one}, nil
-	}
-	if err := json.Unmarshal(raw, &out); err != nil {
-		return nil, fmt.Errorf("the claim %s is no list of texts", name)
-	}
-	if len(out) > maxGroups {
-		return nil, fmt.Errorf("%d groups: at most %d are read", len(out), maxGroups)
-	}
-	return out, nil
 }

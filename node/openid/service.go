@@ -24,6 +24,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/time/rate"
 )
 
 // What can go wrong, for whoever asks. The log says more, and has no secrets.
@@ -62,6 +63,7 @@ type Config struct {
 	SecretFile string
 	Scopes     []string
 	Groups     string        // the claim with the groups; empty: none is looked for
+	GroupsPath []string      // where else to look: the name of a claim, then of members within it; may be empty
 	Describe   bool          // name and e-mail address are wanted, too
 	Redirect   func() string // where browsers come back to
 	Now        func() time.Time
@@ -76,6 +78,8 @@ type Service struct {
 	flows cipher.AEAD
 	used  used
 	slots chan struct{}
+	ends  chan struct{} // like slots, for messages of the service
+	noise noise
 
 	asking chan struct{} // has a place while nobody asks the service about itself
 	known  *known        // only for who asks; nil: not asked yet
@@ -104,6 +108,7 @@ func (m *moment) within(now time.Time, d time.Duration) bool {
 type known struct {
 	provider *oidc.Provider
 	keys     oidc.KeySet
+	ends     oidc.KeySet // the same, for messages of the service: see seldom
 	endpoint oauth2.Endpoint
 	says     says
 	at       time.Time
@@ -115,6 +120,7 @@ type says struct {
 	Methods  []string `json:"token_endpoint_auth_methods_supported"`
 	Signs    []string `json:"id_token_signing_alg_values_supported"`
 	NamesIss bool     `json:"authorization_response_iss_parameter_supported"`
+	NamesSid bool     `json:"backchannel_logout_session_supported"`
 }
 
 // New returns the service. It is not asked before somebody signs in.
@@ -129,6 +135,7 @@ func New(cfg Config) *Service {
 			return errors.New("the sign-in service redirected, and redirects are not followed")
 		}}
 	return &Service{cfg: cfg, web: web, flows: newSeal(), slots: make(chan struct{}, maxAtOnce),
+		ends: make(chan struct{}, maxAtOnce), noise: noise{Sometimes: rate.Sometimes{Interval: quiet}},
 		asking: make(chan struct{}, 1)}
 }
 
@@ -225,6 +232,9 @@ func (s *Service) discover(ctx context.Context) (*known, error) {
 		return nil, errors.New("it signs ID tokens in no way that is taken")
 	}
 	k.keys = oidc.NewRemoteKeySet(ctx, k.says.JWKS)
+	rarely := *s.web
+	rarely.Transport = &seldom{RoundTripper: s.web.Transport, now: s.cfg.Now}
+	k.ends = oidc.NewRemoteKeySet(oidc.ClientContext(ctx, &rarely), k.says.JWKS)
 	return k, nil
 }
 

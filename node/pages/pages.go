@@ -31,12 +31,19 @@ type Config struct {
 
 // New returns the pages of a node.
 func New(c Config) (http.Handler, error) {
-	return web.New(web.Config{Cluster: c.Cluster, Node: c.Node, API: inprocess.New(c.API, c.Log),
-		Sessions: visitors{c.Sessions}, Passwords: visitors{c.Sessions}, OpenID: institutionOf(c),
-		Languages: c.Languages,
+	cfg := web.Config{Cluster: c.Cluster, Node: c.Node, API: inprocess.New(c.API, c.Log),
+		Sessions: visitors{c.Sessions}, Passwords: visitors{c.Sessions}, Languages: c.Languages,
 		// they are served nowhere else
 		Secure: func(*http.Request) bool { return c.Origins.Pages.Scheme == "https" },
-		Log:    c.Log.With("room", "web"), Now: time.Now})
+		Log:    c.Log.With("room", "web"), Now: time.Now}
+	of, err := institutionOf(c)
+	if err != nil {
+		return nil, err
+	}
+	if of != nil {
+		cfg.OpenID, cfg.SignOuts = of, of
+	}
+	return web.New(cfg)
 }
 
 // Links are the links by which people sign in to this node's pages, as the API makes them.

@@ -79,7 +79,7 @@ func (s *Sessions) standingOf(v catalog.View, c content) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return standing(v, catalog.Caller{Actor: c.Owner}, token)
+	return standing(v, c.Owner, token, c)
 }
 
 func (s *Sessions) tokenOf(v catalog.View, c content) (catalog.AccessToken, error) {

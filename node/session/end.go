@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,41 +22,65 @@ var errStranger = errors.New("this node knows no member that signed the session:
 // endAgain is how long a node waits before it asks again that the end of a session be agreed.
 const endAgain = 10 * time.Second
 
-// pending are sessions that ended here, and of which the other nodes may not know yet.
+// ending is an end of sessions that this node knows of, and that is not agreed yet.
+type ending struct {
+	id    string
+	kind  catalog.Kind
+	body  any
+	actor string
+	until catalog.Time                     // nobody needs it from then on
+	ends  func(content) bool               // whether it is the end of that session
+	known func(catalog.View) (bool, error) // whether this node's state has it
+	moot  func(error) bool                 // whether the refusal says that the sessions have ended all the same
+}
+
+// pending are ends that began here, and of which the other nodes may not know yet.
 type pending struct {
 	mu    sync.Mutex
-	ended map[string]people.SessionEnd // by id
+	known map[string]ending // by id
 }
 
-func (p *pending) has(id string) bool {
+// has reports whether one of them is the end of the session.
+func (p *pending) has(c content) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, there := p.ended[id]
-	return there
-}
-
-func (p *pending) add(e people.SessionEnd) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended == nil {
-		p.ended = map[string]people.SessionEnd{}
+	for _, e := range p.known {
+		if e.ends(c) {
+			return true
+		}
 	}
-	p.ended[e.ID] = e
+	return false
 }
 
-func (p *pending) all() (out []people.SessionEnd) {
+func (p *pending) add(e ending) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, e := range p.ended {
-		out = append(out, e)
+	if p.known == nil {
+		p.known = map[string]ending{}
 	}
-	return out
+	p.known[e.id] = e
+}
+
+// waits reports whether the end with that id is among them, and how many others are.
+func (p *pending) waits(id string) (there bool, others int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, there = p.known[id]; there {
+		return true, len(p.known) - 1
+	}
+	return false, len(p.known)
+}
+
+func (p *pending) all() []ending {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Values(p.known))
 }
 
 func (p *pending) drop(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.ended, id)
+	delete(p.known, id)
 }
 
 // End ends a session: on this node at once, whatever the error, and on every node when the error is nil. Otherwise the
@@ -80,27 +106,41 @@ func (s *Sessions) End(ctx context.Context, text string) error {
 	if err != nil || ended {
 		return err
 	}
-	e := people.SessionEnd{Owner: c.Owner, ID: c.ID, Until: c.Began + people.SessionMost}
-	s.pending.add(e)
-	return s.tell(ctx, e)
+	return s.tell(ctx, endOf(c))
 }
 
-// tell has the end of a session agreed. It is forgotten here when this node's state has it.
-func (s *Sessions) tell(ctx context.Context, e people.SessionEnd) error {
-	err := s.cfg.Propose(ctx, people.EndSession, e, e.Owner)
-	if kind, _ := people.ParseActor(e.Owner); err != nil && kind == people.PersonActor && gone(err) {
-		s.pending.drop(e.ID) // it has ended everywhere, and will not be good again
+// endOf is the end of one session, by its owner.
+func endOf(c content) ending {
+	id := c.ID
+	return ending{id: "session " + id, kind: people.EndSession, actor: c.Owner, until: c.Began + people.SessionMost,
+		body: people.SessionEnd{Owner: c.Owner, ID: id, Until: c.Began + people.SessionMost},
+		ends: func(other content) bool { return other.ID == id },
+		known: func(v catalog.View) (bool, error) {
+			return catalog.PeopleIn(v).SessionEnded(c.Owner, id)
+		},
+		moot: func(err error) bool {
+			kind, _ := people.ParseActor(c.Owner)
+			return kind == people.PersonActor && gone(err)
+		}}
+}
+
+// tell ends sessions here, and has that agreed. It is forgotten here when this node's state has it.
+func (s *Sessions) tell(ctx context.Context, e ending) error {
+	s.pending.add(e)
+	err := s.cfg.Propose(ctx, e.kind, e.body, e.actor)
+	if err != nil && e.moot(err) {
+		s.pending.drop(e.id) // they have ended everywhere, and will not be good again
 		return nil
 	} else if err != nil {
 		return err
 	}
 	var known bool
 	err = s.cfg.View(func(v catalog.View) (err error) {
-		known, err = catalog.PeopleIn(v).SessionEnded(e.Owner, e.ID)
+		known, err = e.known(v)
 		return err
 	})
 	if err == nil && known {
-		s.pending.drop(e.ID)
+		s.pending.drop(e.id)
 	}
 	return err
 }
@@ -130,12 +170,12 @@ func (s *Sessions) Run(ctx context.Context) error {
 		}
 		now := catalog.At(s.cfg.Now())
 		for _, e := range s.pending.all() {
-			if e.Until < now {
-				s.pending.drop(e.ID)
+			if e.until < now {
+				s.pending.drop(e.id)
 				continue
 			}
 			if err := s.tell(ctx, e); err != nil && ctx.Err() == nil {
-				s.cfg.Log.Debug("the end of a session is not agreed yet", "owner", e.Owner, "error", err)
+				s.cfg.Log.Debug("the end of sessions is not agreed yet", "asked-by", e.actor, "error", err)
 			}
 		}
 	}

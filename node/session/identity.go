@@ -27,6 +27,7 @@ var (
 // Proof is what a service of OpenID Connect has proved about somebody.
 type Proof struct {
 	Issuer, Subject string
+	Session         string              // what the service calls its own session; empty: it does not say
 	Grants          []people.GroupGrant // what her groups give
 	Newcomer        *catalog.Person     // what she is called if she is to be made a person; nil: she is not to be
 }
@@ -57,7 +58,11 @@ func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string)
 		return Session{}, err
 	}
 	s.cfg.Log.Info("somebody signs in by an identity", "person", p.ID, "identity", identity.ID)
-	out, err := s.begin(catalog.Caller{Actor: p.ID.Actor()}, byIdentity)
+	c := content{ID: random(16), Begun: s.cfg.Self, Token: byIdentity, Owner: p.ID.Actor()}
+	if who.Session != "" {
+		c.Service = people.ServiceSession(who.Issuer, who.Session)
+	}
+	out, err := s.extend(c, true)
 	if errors.Is(err, ErrEnded) {
 		err = ErrStranger
 	}

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,10 +82,11 @@ func (s *Sessions) Of(from catalog.NodeID, text string) (catalog.Caller, error) 
 // content is what the node signed.
 type content struct {
 	ID       string         `json:"id"`
-	Node     catalog.NodeID `json:"node"`  // that signed it
-	Begun    catalog.NodeID `json:"begun"` // the node where it began: other nodes sign what they renew
-	Token    string         `json:"token"` // with which it began: an access token's id, api.LocalID, byPassword, …
-	Owner    string         `json:"owner"` // an actor
+	Node     catalog.NodeID `json:"node"`              // that signed it
+	Begun    catalog.NodeID `json:"begun"`             // the node where it began: other nodes sign what they renew
+	Token    string         `json:"token"`             // with which it began: its id, api.LocalID, byPassword, …
+	Service  string         `json:"service,omitempty"` // see people.ServiceSession; empty: it named none
+	Owner    string         `json:"owner"`             // an actor
 	Standing string         `json:"standing"`
 	Began    catalog.Time   `json:"began"`
 	Expires  catalog.Time   `json:"expires"`
@@ -170,7 +172,7 @@ func (s *Sessions) Check(from catalog.NodeID, text string) (Session, error) {
 // proved refuses a session that no member signed, or that has ended.
 func (s *Sessions) proved(v catalog.View, c content, plain, signature []byte) error {
 	err := s.lives(v, c, plain, signature)
-	if err == nil && s.pending.has(c.ID) {
+	if err == nil && s.pending.has(c) {
 		err = ErrEnded
 	}
 	return err
@@ -211,6 +213,9 @@ func (s *Sessions) lives(v catalog.View, c content, plain, signature []byte) err
 		return ErrEnded
 	}
 	ended, err := catalog.PeopleIn(v).SessionEnded(c.Owner, c.ID)
+	if err == nil && !ended && c.Service != "" {
+		ended, err = catalog.PeopleIn(v).SignedOut(c.Service)
+	}
 	if err == nil && ended {
 		err = ErrEnded
 	}
@@ -249,7 +254,7 @@ func (s *Sessions) worth(v catalog.View, from catalog.NodeID, c content) (who ca
 	if err != nil {
 		return who, err
 	}
-	standing, err := standing(v, who, token)
+	standing, err := standing(v, who.Actor, token, c)
 	if err != nil {
 		return who, err
 	}
@@ -262,14 +267,26 @@ func (s *Sessions) worth(v catalog.View, from catalog.NodeID, c content) (who ca
 // byHerself reports whether a session began without an access token: the person proved who she is.
 func byHerself(token string) bool { return token == byPassword || token == byIdentity }
 
-// standing is a digest of what a session depends on: its owner's standing, and the secret of its token.
-func standing(v catalog.View, who catalog.Caller, token catalog.AccessToken) (string, error) {
-	text, err := catalog.PeopleIn(v).Standing(who.Actor)
+// standing is a digest of what a session depends on: its owner's standing, and the secret of its token. One that began
+// at a service which did not name its own session ends when it may be meant.
+func standing(v catalog.View, owner string, token catalog.AccessToken, c content) (string, error) {
+	text, err := catalog.PeopleIn(v).Standing(owner)
 	if err != nil {
 		return "", err
 	}
-	return shortDigest(text + " " + string(token.SecretHash[:])), nil
+	text += " " + string(token.SecretHash[:])
+	if unnamed(c) {
+		ended, err := catalog.PeopleIn(v).UnnamedEnded(owner)
+		if err != nil {
+			return "", err
+		}
+		text += " " + strconv.FormatUint(ended, 10)
+	}
+	return shortDigest(text), nil
 }
+
+// unnamed reports whether a session began at a service that did not say to which of its own sessions it belongs.
+func unnamed(c content) bool { return c.Token == byIdentity && c.Service == "" }
 
 func orEnded(err error) error {
 	if err == nil {

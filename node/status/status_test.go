@@ -89,12 +89,20 @@ func TestWhoIsThere(t *testing.T) {
 }
 
 // others answer a call with an alert, but for those that do not answer.
-type others struct{ asked chan catalog.NodeID }
+type others struct {
+	asked chan catalog.NodeID
+	old   bool // they know nothing of backups
+}
 
 func (o others) Call(_ context.Context, to catalog.NodeID, kind string, _ []byte) ([]byte, error) {
 	o.asked <- to
-	if kind != AlertsCall || to == "e" {
+	switch {
+	case to == "e":
 		return nil, errors.New("unreachable")
+	case kind == BackupsCall && o.old:
+		return nil, errors.New("the kind of call is not known")
+	case kind == BackupsCall:
+		return json.Marshal(&api.BackupState{Looked: true, Newest: time.Unix(7, 0)})
 	}
 	return json.Marshal([]alert.Alert{alert.New(alert.NoRoom, "", "reason", "full")})
 }
@@ -102,14 +110,21 @@ func (o others) Call(_ context.Context, to catalog.NodeID, kind string, _ []byte
 // The API has what this node sees already: it is told of every other, also of one that does not answer.
 func TestAlertsOfTheOthers(t *testing.T) {
 	t.Parallel()
-	asked := make(chan catalog.NodeID, 3)
-	all := Nodes{Own: northern(), Ask: others{asked}}
+	asked := make(chan catalog.NodeID, 5)
+	all := Nodes{Own: northern(), Ask: others{asked, false}}
 	got := all.Alerts(t.Context())
-	if len(got) != 2 || len(asked) != 2 || got[0].Name != "south-1" || got[0].Err != nil || len(got[0].Alerts) != 1 || got[0].Alerts[0].Node != "south-1" {
+	if len(got) != 2 || len(asked) != 4 || got[0].Name != "south-1" || got[0].Err != nil || len(got[0].Alerts) != 1 || got[0].Alerts[0].Node != "south-1" {
 		t.Fatalf("%+v", got)
 	}
 	if got[1].Node != "e" || got[1].Err == nil || len(got[1].Alerts) != 0 {
 		t.Errorf("of one that is silent: %+v", got[1])
+	}
+	if got[0].Backup == nil || !got[0].Backup.Newest.Equal(time.Unix(7, 0)) || got[0].BackupErr != nil || got[1].Backup != nil || got[1].BackupErr == nil {
+		t.Errorf("of their backups: %+v", got)
+	}
+	old := Nodes{Own: northern(), Ask: others{make(chan catalog.NodeID, 5), true}}.Alerts(t.Context())
+	if old[0].Err != nil || old[0].Backup != nil || old[0].BackupErr == nil {
+		t.Errorf("of one with an older program: %+v", old[0])
 	}
 	mine, err := all.Serve(t.Context(), "s", struct{}{})
 	if err != nil || len(mine) != 1 || mine[0].Kind != alert.DiskLow || mine[0].Node != "north-1" {
