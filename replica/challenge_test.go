@@ -369,7 +369,7 @@ func TestADiskThatIsAwayIsNoWrongAnswer(t *testing.T) {
 			if got.Wrong+got.Late > 0 || got.Excepted > 0 || got.Files > 0 || got.Refused+got.Unreached != len(all) {
 				t.Errorf("%s: %+v", whose, got)
 			}
-			if _, err := c.node(whose).r.Verify(t.Context(), all[0]); !errors.Is(err, ErrNotMounted) {
+			if _, err := c.node(whose).r.Again.Verify(t.Context(), all[0]); !errors.Is(err, ErrNotMounted) {
 				t.Errorf("%s: read again: %v", whose, err)
 			}
 			for _, name := range all {

@@ -17,6 +17,7 @@ const (
 	FileStream   = "file"
 	ChecksumCall = "file.checksum"
 	VerifyCall   = "file.verify"
+	RereadCall   = "file.reread"
 	FindCall     = "file.find"
 	AuditCall    = "audit"
 	StraysCall   = "strays"

@@ -224,8 +224,9 @@ type LossRequest struct {
 type Verification struct {
 	Replica string `json:"replica"`
 	Node    string `json:"node,omitempty"`
-	State   string `json:"state" enum:"ok,corrupt,missing,unreachable"`
+	State   string `json:"state" enum:"ok,corrupt,missing,away,unreadable,unreachable" doc:"of the copy itself: away while its disk is not there, unreadable if its bytes cannot be read"`
 	SHA256  string `json:"sha256,omitempty" doc:"found"`
+	Outbox  string `json:"outbox,omitempty" enum:"ok,corrupt,unreadable,unreachable" doc:"how the bytes are that the node keeps in its outbox besides, as long as not all copies are made; left out if it keeps none. They are no part of the copy"`
 	Detail  string `json:"detail,omitempty"`
 }
 
