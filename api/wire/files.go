@@ -326,12 +326,13 @@ type AuditChallenges struct {
 	Refused    int64  `json:"refused" doc:"challenges that a node did not answer, with a reason"`
 	Late       int64  `json:"late" doc:"challenges that a node did not answer in time"`
 	Unreached  int64  `json:"unreached" doc:"challenges that could not be made, or not be compared"`
+	Answered   int64  `json:"answered" doc:"of those that were refused, late or unreached: how many were answered rightly when they were asked again, which goes on after the audit's end"`
 }
 
 // Clean reports whether the audit has checked every copy that was asked for, and found nothing wrong.
 func (a Audit) Clean() bool {
 	return a.State == "done" && a.Missing+a.Corrupt+a.Lines+a.Owed+a.Unheld+a.Unseen+
-		a.Wrong+a.Refused+a.Late+a.Unreached == 0
+		a.Wrong+a.Refused+a.Late+a.Unreached-a.Answered == 0
 }
 
 // AuditRequest asks for an audit.
@@ -364,6 +365,7 @@ type AuditNode struct {
 	Refused   int64 `json:"refused"`
 	Late      int64 `json:"late"`
 	Unreached int64 `json:"unreached"`
+	Answered  int64 `json:"answered"`
 
 	Findings []AuditFinding `json:"findings" doc:"the first missing and corrupt copies, and the first challenges that were not answered rightly"`
 	Omitted  int64          `json:"omitted" doc:"findings that are not listed"`
@@ -378,6 +380,9 @@ type AuditFinding struct {
 	Replica string `json:"replica,omitempty" doc:"of the copy that was challenged"`
 	Node    string `json:"node,omitempty" doc:"that was asked"`
 	Detail  string `json:"detail,omitempty"`
+
+	Tries    int       `json:"tries,omitempty" doc:"how often it was asked again"`
+	Answered time.Time `json:"answered,omitzero" doc:"when it was answered rightly after all; state and detail are of the answer before"`
 }
 
 // Capture is one archived response at one time; in a stream's last line, instead, the shards not covered.
