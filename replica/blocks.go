@@ -190,7 +190,7 @@ func (s *media) measure(ctx context.Context, path string, want Held, limit *limi
 		return 0, catalog.Digest{}, readFault(err)
 	}
 	right := size == want.Size && digest == want.SHA256
-	s.spoilt.set(want.Name, b.File, !right)
+	s.spoilt.set(want, b.File, !right)
 	if right {
 		s.keepList(path, want, blocks)
 	}
@@ -270,51 +270,66 @@ func (l *list) digest(n int64) ([]byte, error) {
 }
 
 // spoilt remembers which files on disk are known to hold wrong bytes: by identity, not by name, because a file may
-// have one name in its shard and one in the outbox.
+// have one name in its shard and one in the outbox; and beside the SHA-256 that they were compared with, because a
+// catalog that is corrected may want just these bytes, while somebody still compares them with what it said before.
 type spoilt struct {
 	mu    sync.Mutex
-	files map[catalog.FileName][]fs.FileInfo
+	files map[catalog.FileName][]wrongFile
 }
 
-// note notes that the file at path is wrong, under all of its names.
+// wrongFile is a file whose bytes are not what was wanted: those of a SHA-256, or, with none, whatever is wanted.
+type wrongFile struct {
+	fs.FileInfo
+	want catalog.Digest
+}
+
+// isOf reports whether the file is wrong for who wants bytes of a SHA-256; with none, for anybody.
+func (w wrongFile) isOf(want catalog.Digest) bool {
+	return w.want == want || w.want == (catalog.Digest{}) || want == (catalog.Digest{})
+}
+
+// note notes that the file at path is wrong whatever is wanted, under all of its names.
 func (s *spoilt) note(name catalog.FileName, path string) {
 	if b, err := openBytes(path); err == nil {
-		s.set(name, b.File, true)
+		s.set(Held{Name: name}, b.File, true)
 		b.Close()
 	}
 }
 
-// set notes that the open file of that name is wrong, or that it is not.
-func (s *spoilt) set(name catalog.FileName, f *os.File, wrong bool) {
+// set notes that the open file of that name does not have the wanted bytes, or that it has.
+func (s *spoilt) set(want Held, f *os.File, wrong bool) {
 	info, err := f.Stat()
 	if err != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := slices.DeleteFunc(s.files[name], func(bad fs.FileInfo) bool { return os.SameFile(bad, info) })
+	kept := slices.DeleteFunc(s.files[want.Name], func(bad wrongFile) bool {
+		return os.SameFile(bad.FileInfo, info) && (bad.want == want.SHA256 || !wrong && bad.isOf(want.SHA256))
+	})
 	switch {
 	case wrong && s.files == nil:
-		s.files = map[catalog.FileName][]fs.FileInfo{name: {info}}
+		s.files = map[catalog.FileName][]wrongFile{want.Name: {{info, want.SHA256}}}
 	case wrong:
-		s.files[name] = append(kept, info)
+		s.files[want.Name] = append(kept, wrongFile{info, want.SHA256})
 	case len(kept) == 0:
-		delete(s.files, name)
+		delete(s.files, want.Name)
 	default:
-		s.files[name] = kept
+		s.files[want.Name] = kept
 	}
 }
 
-// has reports whether the file is one that was noted and has not been written since.
-func (s *spoilt) has(name catalog.FileName, f *os.File) bool {
+// has reports whether the file is one that was noted as not the wanted one, and has not been written since.
+func (s *spoilt) has(want Held, f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.files[name], func(bad fs.FileInfo) bool {
-		return os.SameFile(bad, info) && bad.Size() == info.Size() && bad.ModTime().Equal(info.ModTime())
+	return slices.ContainsFunc(s.files[want.Name], func(bad wrongFile) bool {
+		return os.SameFile(bad.FileInfo, info) && bad.isOf(want.SHA256) && bad.Size() == info.Size() &&
+			bad.ModTime().Equal(info.ModTime())
 	})
 }
 

@@ -76,7 +76,7 @@ func (r *server) serve(ctx context.Context, to catalog.NodeID, name catalog.File
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return err
 	}
-	b, err := r.store.openKnown(name, r.doubted(f))
+	b, err := r.store.openKnown(heldAs(f), r.doubted(f))
 	if err != nil {
 		return err
 	}

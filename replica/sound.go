@@ -17,11 +17,13 @@ var errNoList = errors.New("block digests are missing")
 
 // Open opens the file where the store has it: vouched for in its shard, or in the outbox; never bytes known to be
 // wrong. Else the answer is ErrNotHere.
-func (s *Store) Open(name catalog.FileName) (*Bytes, error) { return s.openKnown(name, false) }
+func (s *Store) Open(name catalog.FileName) (*Bytes, error) {
+	return s.openKnown(Held{Name: name}, false)
+}
 
 // openKnown is Open; doubted means that the bytes in the shard must not be given out, under whichever name.
-func (s *Store) openKnown(name catalog.FileName, doubted bool) (found *Bytes, err error) {
-	err = s.try(name, doubted, func(_ string, b *Bytes) error {
+func (s *Store) openKnown(want Held, doubted bool) (found *Bytes, err error) {
+	err = s.try(want, doubted, func(_ string, b *Bytes) error {
 		found = b
 		return nil
 	})
@@ -30,7 +32,8 @@ func (s *Store) openKnown(name catalog.FileName, doubted bool) (found *Bytes, er
 
 // try opens the files that may be read as name, one after the other, until take accepts one: its own from then on. When
 // a file's shard moves to another disk while take looks at the file, take is given the file where it is by then.
-func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, b *Bytes) error) error {
+func (s *Store) try(want Held, doubted bool, take func(path string, b *Bytes) error) error {
+	name := want.Name
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("open file: %w: %w", ErrNotHere, err)
 	}
@@ -49,7 +52,7 @@ func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, 
 			}
 			switch {
 			case err != nil:
-			case doubted && shard != nil && os.SameFile(shard, info), s.spoilt.has(name, b.File),
+			case doubted && shard != nil && os.SameFile(shard, info), s.spoilt.has(want, b.File),
 				placed && s.loose.has(name):
 				err = ErrNotHere
 			default:
@@ -75,9 +78,9 @@ func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, 
 // it.
 func (s *Store) openSound(ctx context.Context, want Held, offset, length int64, doubted, build bool) (in *sound,
 	err error) {
-	err = s.try(want.Name, doubted, func(path string, b *Bytes) error {
+	err = s.try(want, doubted, func(path string, b *Bytes) error {
 		if b.Size != want.Size {
-			s.spoilt.set(want.Name, b.File, true)
+			s.spoilt.set(want, b.File, true)
 			return fmt.Errorf("%w: %d bytes, not %d", ErrDamaged, b.Size, want.Size)
 		}
 		list, err := s.soundList(ctx, path, want, build)

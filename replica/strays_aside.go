@@ -160,7 +160,7 @@ func (s *media) dropAside(path string) error {
 // cleared notes that the bytes in the outbox were read and found right.
 func (s *Store) cleared(name catalog.FileName) {
 	if b, err := s.open(s.outboxPath(name)); err == nil {
-		s.spoilt.set(name, b.File, false)
+		s.spoilt.set(Held{Name: name}, b.File, false)
 		b.Close()
 	}
 }
