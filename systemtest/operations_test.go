@@ -52,6 +52,7 @@ var acts = map[string]act{
 	"Two addresses: the archivists' pages and the captures": {}, // it has nothing to type
 	"Monitoring":                               {}, // it has nothing to type here: it takes a person's token
 	"The log of a node":                        {},
+	"Traces":                                   {}, // it has nothing to type
 	"Ledgers: proving what a replica holds":    {after: func(w *world) { w.holds("south-1") }},
 	"Being told when nobody looks":             {},
 	"Checking the catalog":                     {},
