@@ -20,8 +20,7 @@ func (t *Tracer) Requests(port string, h http.Handler) http.Handler {
 			if out.status == 0 { // nothing was written: net/http answers 200
 				out.status = http.StatusOK
 			}
-			if out.status != http.StatusNotFound && out.status != http.StatusMisdirectedRequest &&
-				out.status != http.StatusMethodNotAllowed {
+			if isThere(method, out.status) {
 				s.rename(method + " " + beginning(path))
 			}
 			s.Note(Attribute{"http.response.status_code", out.status})
@@ -37,6 +36,16 @@ func (t *Tracer) Requests(port string, h http.Handler) http.Handler {
 		}()
 		h.ServeHTTP(out, r.WithContext(ctx))
 	})
+}
+
+// isThere reports whether an answer says that the path is one of ours. Who is not signed in is led on from any path.
+func isThere(method string, status int) bool {
+	switch status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest, http.StatusUnauthorized:
+		return false
+	}
+	reads := method == http.MethodGet || method == http.MethodHead
+	return !reads || status < http.StatusMultipleChoices || status >= http.StatusBadRequest
 }
 
 // methodOf is the method of a request, as long as it is one that HTTP knows.

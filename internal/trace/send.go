@@ -95,6 +95,10 @@ func (t *Tracer) Run(ctx context.Context) error {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 			defer cancel()
 			t.empty(last)
+			if t.dropped.Add(int64(len(t.waiting))) > 0 {
+				t.told = time.Time{}
+				t.say("the node stops")
+			}
 			return nil
 		case <-tick.C:
 			t.empty(ctx)

@@ -232,7 +232,8 @@ func (h hung) RoundTrip(r *http.Request) (*http.Response, error) {
 // A collector that hangs holds up neither who is traced nor the end of the program.
 func TestACollectorHangs(t *testing.T) {
 	h := hung{make(chan struct{}, 10)}
-	tr := New(Config{URL: "http://collector.test", Transport: h, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	log := &strings.Builder{}
+	tr := New(Config{URL: "http://collector.test", Transport: h, Now: time.Now, Log: slog.New(slog.NewTextHandler(log, nil))})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- tr.Run(ctx) }()
@@ -250,6 +251,9 @@ func TestACollectorHangs(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil || time.Since(began) > farewell+5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	if !strings.Contains(log.String(), "the node stops") { // what was not sent is told
+		t.Errorf("%s", log)
 	}
 }
 
@@ -287,13 +291,18 @@ func TestNamesOfRequests(t *testing.T) {
 	c := newCollector(t)
 	tr, _ := newTracer(t, c)
 	for path, want := range map[string]string{"/api/v1/files/a.warc.gz/content": "GET /api/v1/files", "/api/v1/../x": "GET /api/v1/", "/web/2020/http://u:p@x.org/?q": "GET /web",
-		"/": "GET /", "/_/da/jobs": "GET /", "//evil": "GET /", "/jobs/12": "GET /jobs", "/" + strings.Repeat("a", 33): "GET /", "/gone": "GET", "/SECRET/x": "GET /"} {
+		"/": "GET /", "/_/da/jobs": "GET /", "//evil": "GET /", "/jobs/12": "GET /jobs", "/" + strings.Repeat("a", 33): "GET /", "/gone": "GET", "/led-on": "GET", "/no-right": "GET", "/SECRET/x": "GET /"} {
 		c.mu.Lock()
 		clear(c.spans)
 		c.mu.Unlock()
 		h := tr.Requests("access", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/gone" {
+			switch r.URL.Path {
+			case "/gone":
 				http.NotFound(w, r)
+			case "/led-on":
+				w.WriteHeader(http.StatusSeeOther)
+			case "/no-right":
+				w.WriteHeader(http.StatusUnauthorized)
 			}
 		}))
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)

@@ -110,7 +110,9 @@ func (i *institution) SignOut(ctx context.Context, message string) error {
 	switch {
 	case err == nil:
 		i.log.Info("the service for signing in has ended sessions", "issuer", said.Issuer, "one", said.Session != "")
-	case !errors.Is(err, session.ErrRepeated):
+	case errors.Is(err, session.ErrRepeated), errors.Is(err, session.ErrLapsed):
+		i.log.Info("a message of the service for signing in ends nothing", "issuer", said.Issuer, "error", err)
+	default:
 		i.log.Warn("the end of sessions at the institution is not agreed", "issuer", said.Issuer, "error", err)
 	}
 	return shownAs(err)
@@ -121,7 +123,7 @@ func shownAs(err error) error {
 	for is, as := range map[error]error{openid.ErrSilent: web.ErrSilent, openid.ErrBegin: web.ErrBegin,
 		openid.ErrDeclined: web.ErrDeclined, openid.ErrRefused: web.ErrRefused, openid.ErrBusy: web.ErrSlow,
 		session.ErrStranger: web.ErrStranger, session.ErrTaken: web.ErrTaken, session.ErrUnnamed: web.ErrUnnamed,
-		session.ErrRepeated: web.ErrRefused} {
+		session.ErrRepeated: web.ErrRefused, session.ErrLapsed: web.ErrRefused} {
 		if errors.Is(err, is) {
 			return as
 		}

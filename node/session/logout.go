@@ -12,6 +12,10 @@ import (
 // ErrRepeated says that a message of a service was carried out before.
 var ErrRepeated = errors.New("the message of the service was carried out before")
 
+// ErrLapsed says that a message of a service is too old, by the clock that the cluster has agreed on: whoever kept it
+// could send it to a node whose own clock is behind, when nobody remembers it any more.
+var ErrLapsed = errors.New("the message of the service is too old by the cluster's clock")
+
 // ErrPending says that sessions have ended on this node, that the other nodes do not know of it yet, and that this node
 // goes on asking them.
 var ErrPending = errors.New("the sessions have ended on this node alone so far: the cluster cannot decide now")
@@ -33,13 +37,17 @@ type Logout struct {
 //
 // A session of the service ends the sessions that began with it, and those of the person of which the service did not
 // say with which they began. Without one, all sessions of the person end, also those that began with a password. What
-// is nobody's here, or has ended already, is no error. A message is carried out once: then it is ErrRepeated.
+// is nobody's here, or has ended already, is no error. A message is carried out once: then it is ErrRepeated. One
+// that is too old is ErrLapsed.
 func (s *Sessions) EndAtService(ctx context.Context, said Logout) error {
 	if err := s.knowsIdentities(); err != nil {
 		return err
 	}
 	e, err := s.endAtService(said)
 	waits, others := s.pending.waits(e.id)
+	if errors.Is(err, ErrLapsed) {
+		return err
+	}
 	if err == nil && others >= maxPending {
 		return errors.New("too many ends of sessions wait until the cluster can decide")
 	}
@@ -83,6 +91,9 @@ func (s *Sessions) endAtService(said Logout) (ending, error) {
 		}
 		if was, err := in.SignedOut(body.Message); err != nil || was {
 			return orRepeated(err)
+		}
+		if now >= body.Until {
+			return ErrLapsed
 		}
 		if said.Subject == "" {
 			return nil

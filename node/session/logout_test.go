@@ -216,3 +216,41 @@ func TestTooManyMessagesWithoutAQuorum(t *testing.T) {
 		}
 	})
 }
+
+// A message that nobody remembers any more, as it has lapsed, is not taken by a node whose own clock is behind.
+func TestALapsedMessageAtANodeThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		a.vouch = true
+		_, _, _, password := carla(t, a)
+		message := says("c", "", 1)
+		if err := a.nodes["north-1"].EndAtService(t.Context(), message); err != nil || a.good(password.Text) != nowhere {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour)
+		for i := range 3 { // others come, and what has lapsed is forgotten
+			other := says("c", "", 10+i)
+			if err := a.nodes["north-1"].EndAtService(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, err := a.identified(proof("c", curates), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		south := a.nodes["south-1"]
+		south.cfg.Now = func() time.Time { return time.Now().Add(-3 * time.Hour) }
+		if err := south.EndAtService(t.Context(), message); !errors.Is(err, ErrLapsed) && !errors.Is(err, ErrRepeated) {
+			t.Errorf("%v", err)
+		}
+		fresh := says("nobody", "", 99) // that its clock takes, and the agreed one does not
+		fresh.Until = time.Now().Add(-time.Minute)
+		if err := south.EndAtService(t.Context(), fresh); !errors.Is(err, ErrLapsed) {
+			t.Errorf("%v", err)
+		}
+		south.cfg.Now = time.Now
+		if a.good(again.Text) != everywhere {
+			t.Error("an old message ends a session")
+		}
+	})
+}
