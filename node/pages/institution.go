@@ -79,7 +79,8 @@ func (i *institution) Finish(ctx context.Context, kept []string, query url.Value
 
 // proof is what the answer of the service is worth here.
 func (i *institution) proof(answer openid.Answer) session.Proof {
-	p := session.Proof{Issuer: answer.Issuer, Subject: answer.Subject, Session: answer.Session}
+	p := session.Proof{Issuer: answer.Issuer, Subject: answer.Subject, Session: answer.Session,
+		Made: answer.Made}
 	for _, rule := range i.Groups {
 		g := people.GroupGrant{Role: catalog.Role(rule.Role), Collection: catalog.CollectionName(rule.Collection),
 			Place: rule.Place}
@@ -123,6 +124,7 @@ func shownAs(err error) error {
 	for is, as := range map[error]error{openid.ErrSilent: web.ErrSilent, openid.ErrBegin: web.ErrBegin,
 		openid.ErrDeclined: web.ErrDeclined, openid.ErrRefused: web.ErrRefused, openid.ErrBusy: web.ErrSlow,
 		session.ErrStranger: web.ErrStranger, session.ErrTaken: web.ErrTaken, session.ErrUnnamed: web.ErrUnnamed,
+		session.ErrOver:     web.ErrBegin,
 		session.ErrRepeated: web.ErrRefused, session.ErrLapsed: web.ErrRefused} {
 		if errors.Is(err, is) {
 			return as

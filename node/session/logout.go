@@ -29,6 +29,7 @@ type Logout struct {
 	Subject string    // may be empty if there is a session
 	Session string    // may be empty if there is a subject
 	Message string    // the service's id of the message
+	Made    time.Time // by the service's clock
 	Until   time.Time // from then on the message is not taken any more
 }
 
@@ -76,6 +77,9 @@ func (s *Sessions) EndAtService(ctx context.Context, said Logout) error {
 // endAtService is the end that the service speaks of, or ErrRepeated.
 func (s *Sessions) endAtService(said Logout) (ending, error) {
 	body := people.IdentityEnd{Message: people.ServiceMessage(said.Issuer, said.Message), Until: catalog.At(said.Until)}
+	if !said.Made.IsZero() {
+		body.Made = catalog.At(said.Made)
+	}
 	if said.Session != "" {
 		body.Session = people.ServiceSession(said.Issuer, said.Session)
 	}

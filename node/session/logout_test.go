@@ -254,3 +254,36 @@ func TestALapsedMessageAtANodeThatIsBehind(t *testing.T) {
 		}
 	})
 }
+
+// A sign-in that was under way when the service ended all of her sessions is over, on every node; a later one is not.
+func TestASignInThatWasUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		a.vouch = true
+		carla(t, a)
+		before := time.Now()
+		time.Sleep(2 * time.Second)
+		message := says("c", "", 1)
+		message.Made = time.Now().Add(-time.Second)
+		if err := a.nodes["north-1"].EndAtService(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+		p := proof("c", curates)
+		p.Made = before
+		if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" {
+			t.Errorf("it begins a session: %v", err)
+		}
+		p.Made = time.Now()
+		if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+			t.Errorf("a later one: %v", err)
+		}
+		one := says("c", "s1", 2)
+		one.Made = time.Now().Add(time.Hour)
+		if err := a.nodes["north-1"].EndAtService(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.identified(p, ""); err != nil {
+			t.Errorf("the end of one session keeps her out: %v", err)
+		}
+	})
+}
