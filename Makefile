@@ -10,6 +10,7 @@ DOMAINS  ?= 1000000
 HARVESTS ?= 10000
 SAMPLES  ?=
 SEEDS    ?= 5
+SIMULATE ?=
 
 # The tags of all tests that are not built by default.
 TAGS       = e2e,browser,samples,nemesis,apicheck,slow
@@ -20,7 +21,7 @@ RACED      = ^Test(ThreeNodesHarvestByTheClock|BatchesOfARealCluster|NoticesOfTh
 # The last thing that is made of the readers of our WARC files.
 READERS    = bin/readers/classes/ReadWithJWAT.class
 
-.PHONY: all build test lint unit slow race long browser samples e2e apicheck nemesis bench fuzz clean
+.PHONY: all build test lint unit slow race long browser samples e2e apicheck nemesis bench simulate fuzz clean
 
 all: build
 
@@ -108,6 +109,11 @@ else
 	HOLDFAST_DOMAINS=$(DOMAINS) HOLDFAST_HARVESTS=$(HARVESTS) $(GO) test -run '^$$' -bench '^Benchmark(ManyDomains|ManySchedules|Schedules|WaitingJobs)$$' \
 		-benchtime 1x -timeout 3h ./node ./node/harvester
 endif
+
+# How the policies of revisiting do in worlds that do not exist, with seeds 1 to SEEDS (doc/revisiting.md). All worlds, budgets and
+# policies take about ten minutes of processor time a seed; SIMULATE="-worlds mixed -budgets medium -policies adaptive" takes a part.
+simulate:
+	@$(GO) run ./systemtest/simulate -seeds $(SEEDS) $(SIMULATE)
 
 fuzz:
 	@FUZZ=$(FUZZ) JOBS=$(JOBS) PACKAGES="$(PACKAGES)" sh systemtest/fuzz.sh

@@ -26,8 +26,8 @@ var plan = map[string][]string{
 	"alert":    {},
 	"api":      {"alert", "api/wire", "catalog", "harvest", "cdx", "access"},
 	"api/wire": {"harvest"},
-	"catalog": {"alert", "catalog/agree", "catalog/approvals", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
-		"catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs"},
+	"catalog": {"access", "alert", "catalog/agree", "catalog/approvals", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
+		"catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/rules", "catalog/runs"},
 	"batch":              {"catalog", "cdx", "warc", "internal/disk"},
 	"catalog/agree":      {},
 	"catalog/approvals":  {"catalog/agree", "catalog/people"},
@@ -40,9 +40,10 @@ var plan = map[string][]string{
 	"catalog/jobs":       {"catalog/agree", "catalog/cluster", "harvest"},
 	"catalog/notices":    {"catalog/agree", "catalog/cluster"},
 	"catalog/people":     {"catalog/agree", "catalog/cluster"},
+	"catalog/rules":      {"access", "catalog/agree"},
 	"catalog/runs":       {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/harvests", "catalog/jobs"},
 	"cdx":                {},
-	"cli":                {"api/wire", "client", "node", "node/config", "node/membership", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk", "internal/words", "ledger", "ledger/proof", "internal/seal", "node/backups", "node/rebuild"},
+	"cli":                {"api/wire", "client", "node", "node/config", "node/membership", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk", "internal/words", "internal/sorter", "ledger", "ledger/proof", "internal/seal", "node/backups", "node/rebuild", "wacz"},
 	"client":             {"api/wire", "harvest", "cdx"},
 	"crawler":            {"harvest", "cdx", "warc", "internal/coding", "internal/disk", "internal/kv", "internal/sorter"},
 	"demo":               {},
@@ -68,8 +69,8 @@ var plan = map[string][]string{
 	"ledger":                   {},
 	"ledger/ledgertest":        {"ledger"},
 	"ledger/proof":             {"ledger"},
-	"node": {"alert", "api", "api/wire", "batch", "catalog", "cdx", "crawler", "gossip", "harvest", "index", "internal/disk", "internal/seal", "internal/trace", "internal/words", "ledger", "ledger/proof",
-		"node/agreed", "node/archive", "node/backups", "node/batches", "node/config", "node/figures", "node/front", "node/harvester", "node/ingest", "node/layouts", "node/ledgers", "node/logbook", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/notices", "node/owed", "node/pages", "node/rebuild", "node/runner", "node/session", "node/soundness", "node/status", "node/steward", "node/vault",
+	"node": {"access", "alert", "api", "api/wire", "batch", "catalog", "cdx", "crawler", "gossip", "harvest", "index", "internal/disk", "internal/seal", "internal/trace", "internal/words", "ledger", "ledger/proof",
+		"node/agreed", "node/archive", "node/backups", "node/batches", "node/config", "node/figures", "node/front", "node/harvester", "node/ingest", "node/layouts", "node/ledgers", "node/logbook", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/notices", "node/owed", "node/pages", "node/policy", "node/rebuild", "node/runner", "node/session", "node/soundness", "node/status", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "notice", "peer", "raft", "replay", "replica", "warc"},
 	"node/agreed":     {"api", "catalog", "internal/trace", "raft"},
 	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
@@ -89,6 +90,7 @@ var plan = map[string][]string{
 	"node/metrics":    {},
 	"node/notices":    {"alert", "api", "catalog", "duty", "internal/seal", "internal/words", "notice"},
 	"node/openid":     {},
+	"node/policy":     {"access", "catalog", "cdx", "internal/disk", "warc"},
 	"node/owed":       {"catalog", "duty", "replica"},
 	"node/layouts":    {"api/wire", "catalog", "duty"},
 	"node/pages":      {"api", "api/wire", "catalog", "internal/inprocess", "internal/words", "node/config", "node/front", "node/openid", "node/session", "web"},
@@ -103,11 +105,16 @@ var plan = map[string][]string{
 	"notice":          {"alert", "internal/words"},
 	"peer":            {"internal/disk"},
 	"raft":            {"catalog", "internal/disk", "internal/kv"},
-	"replay":          {"cdx", "warc", "access", "internal/coding", "internal/look", "internal/words"},
+	"replay":          {"cdx", "warc", "access", "internal/coding", "internal/look", "internal/words", "replay/rewrite"},
+	"replay/rewrite":  {"cdx"},
 	"replica":         {"catalog", "internal/disk"},
-	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx"},
-	"warc":            {"internal/coding", "internal/disk"},
-	"web":             {"alert", "api/wire", "client", "harvest", "internal/look", "internal/words"},
+	"wacz":            {},
+	"revisit":         {},
+	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx", "revisit/simulate"},
+
+	"revisit/simulate": {"revisit"},
+	"warc":             {"internal/coding", "internal/disk"},
+	"web":              {"alert", "api/wire", "client", "harvest", "internal/look", "internal/words"},
 }
 
 // fences names the libraries that one room alone may know.
@@ -134,7 +141,7 @@ var impure = []string{"os", "net", "log", "syscall", "runtime", "context", "sync
 var spotless = []string{"net/url", "net/netip"}
 
 var pure = []string{"cdx", "access", "alert", "harvest", "catalog", "catalog/agree", "catalog/approvals", "catalog/batches", "catalog/cluster", "catalog/domains", "catalog/files",
-	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words", "ledger"}
+	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/rules", "catalog/runs", "duty", "internal/look", "internal/words", "ledger", "revisit"}
 
 const maxLines = 500
 

@@ -1,13 +1,15 @@
-// Package access decides who may see which capture: one policy, asked by
-// replay, CDX server, search and export alike.
+// Package access decides who may see which capture: one policy, asked by replay, CDX server, search, API and export
+// alike.
 //
-// A policy is a plain value, an ordered list of rules of which the first that
-// applies decides, and a decision for everything else.
+// A policy is a plain value: rules, of which the most specific one that applies decides, and a decision for everything
+// else. Compile makes it fit for many questions, and For says who asks.
 package access
 
 import (
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"holdfast/cdx"
@@ -26,7 +28,8 @@ const (
 	Exclude Decision = "exclude" // is treated as if it were not archived (404)
 )
 
-// Rule applies to captures by place and time.
+// Rule applies to captures by place and time, and to readers by role and address. A rule without conditions about
+// readers applies to everybody.
 type Rule struct {
 	// Prefix is the start of a CDX key. Without a ")" it names a host and all
 	// hosts under it: com,example is example.com and www2.a.example.com, but
@@ -38,21 +41,57 @@ type Rule struct {
 	// names the whole span. Empty: open.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
+	// Newer and Older bound the capture's age when it is asked for; see ParsePeriod. With Newer, the rule applies to
+	// captures made since then, and so an embargo rolls on. Empty: any age.
+	Newer string `json:"newer,omitempty"`
+	Older string `json:"older,omitempty"`
+	// Begin and End bound when the rule is in force, as From and To do for captures.
+	Begin string `json:"begin,omitempty"`
+	End   string `json:"end,omitempty"`
+	// Role is the least that a reader must be: the rule applies to this role and those above. Empty: everybody.
+	Role Role `json:"role,omitempty"`
+	// Addresses are the addresses and ranges (CIDR) of the readers to whom the rule applies. Empty: all.
+	Addresses []string `json:"addresses,omitempty"`
 
 	Access Decision `json:"access"`
-	// Reason is shown to readers who are refused.
-	Reason string `json:"reason,omitempty"`
+	// Message is shown to readers who are refused.
+	Message string `json:"message,omitempty"`
 }
 
-// Policy is an ordered list of rules. The zero value allows everything.
+// Role is what a reader is in the archive. The empty one is a reader of whom nothing is known.
+type Role string
+
+// The roles, of which each may see what those before may.
+const (
+	Anyone   Role = ""
+	Reader   Role = "reader"
+	Curator  Role = "curator"
+	Operator Role = "operator"
+	Admin    Role = "admin"
+)
+
+// rank counts the roles up from 0; -1 if there is no such role.
+func (r Role) rank() int { return slices.Index([]Role{Anyone, Reader, Curator, Operator, Admin}, r) }
+
+// Limits on a rule.
+const (
+	MaxAddresses = 100
+	MaxMessage   = 1000 // bytes
+)
+
+// Policy is a set of rules. The zero value allows everything.
 type Policy struct {
 	Rules   []Rule   `json:"rules,omitempty"`
 	Default Decision `json:"default,omitempty"` // empty: Allow
 }
 
-// RuleFor returns a rule for a URL as people write it: *.example.com for a
-// domain, http://example.com/a* for all that begins so, else one URL.
+// RuleFor returns a rule for a URL as people write it: * for everything, *.example.com for a domain,
+// http://example.com/a* for all that begins so, else one URL.
 func RuleFor(pattern string, decision Decision) (Rule, error) {
+	if pattern == "*" {
+		rule := Rule{Access: decision}
+		return rule, rule.Check()
+	}
 	url, scope := cdx.Pattern(pattern)
 	low, _, err := cdx.Query{URL: url, Match: scope}.Range()
 	if err != nil {
@@ -67,21 +106,8 @@ func RuleFor(pattern string, decision Decision) (Rule, error) {
 
 // Check reports what is wrong with a rule; the error wraps ErrRule.
 func (r Rule) Check() error {
-	if !known(r.Access) {
-		return fmt.Errorf("%w: no such decision %.40q", ErrRule, string(r.Access))
-	}
-	for _, timestamp := range []string{r.From, r.To} {
-		if timestamp == "" {
-			continue
-		}
-		if _, err := cdx.PadTimestamp(timestamp, cdx.Low); err != nil {
-			return fmt.Errorf("%w: %w", ErrRule, err)
-		}
-	}
-	if len(r.Prefix) > cdx.MaxURL {
-		return fmt.Errorf("%w: prefix of %d bytes", ErrRule, len(r.Prefix))
-	}
-	return nil
+	_, err := r.compile()
+	return err
 }
 
 // Check reports the first rule that cannot be used; the error wraps ErrRule.
@@ -97,32 +123,11 @@ func (p Policy) Check() error {
 	return nil
 }
 
-// Decide returns the decision about the capture of a key at a time (14 digits), with the reason that the deciding
-// rule gives. A rule that Check refuses excludes everything that it may concern: a broken policy never opens
-// anything.
-func (p Policy) Decide(key, timestamp string) (Decision, string) {
-	for _, rule := range p.Rules {
-		if !rule.covers(key) {
-			continue
-		}
-		in, err := rule.during(timestamp)
-		switch {
-		case err != nil || !known(rule.Access):
-			return Exclude, ""
-		case in:
-			return rule.Access, rule.Reason
-		}
-	}
-	switch {
-	case p.Default == "":
-		return Allow, ""
-	case known(p.Default):
-		return p.Default, ""
-	}
-	return Exclude, ""
-}
+// About reports whether the rule is about the key, whatever else it asks for.
+func (r Rule) About(key string) bool { return r.covers(key) }
 
-func (r Rule) covers(key string) bool {
+// covers reports whether the rule's prefix is about the key.
+func (r *Rule) covers(key string) bool {
 	if r.Exact {
 		return key == r.Prefix
 	}
@@ -136,20 +141,96 @@ func (r Rule) covers(key string) bool {
 	return rest[0] == ')' || rest[0] == ',' || rest[0] == ':'
 }
 
-func (r Rule) during(timestamp string) (bool, error) {
-	if r.From != "" {
-		from, err := cdx.PadTimestamp(r.From, cdx.Low)
-		if err != nil || timestamp < from {
-			return false, err
-		}
+// compile checks the rule and makes its conditions ready.
+func (r Rule) compile() (*condition, error) {
+	fault := func(format string, args ...any) (*condition, error) {
+		return nil, fmt.Errorf("%w: "+format, append([]any{ErrRule}, args...)...)
 	}
-	if r.To != "" {
-		to, err := cdx.PadTimestamp(r.To, cdx.High)
-		if err != nil || timestamp > to {
-			return false, err
-		}
+	if !known(r.Access) {
+		return fault("no such decision %.40q: want allow, block or exclude", string(r.Access))
 	}
-	return true, nil
+	if len(r.Prefix) > cdx.MaxURL {
+		return fault("prefix of %d bytes: at most %d", len(r.Prefix), cdx.MaxURL)
+	}
+	if i := strings.IndexFunc(r.Prefix, func(c rune) bool { return c < ' ' || c == 0x7f }); i >= 0 {
+		return fault("prefix %.80q has a control character at %d", r.Prefix, i)
+	}
+	if r.Exact && r.Prefix == "" {
+		return fault("an exact rule without a key")
+	}
+	c := &condition{}
+	for _, span := range []struct {
+		what, text string
+		pad        cdx.Pad
+		into       *string
+	}{{"from", r.From, cdx.Low, &c.from}, {"to", r.To, cdx.High, &c.to}, {"begin", r.Begin, cdx.Low, &c.begin},
+		{"end", r.End, cdx.High, &c.end}} {
+		if span.text == "" {
+			continue
+		}
+		full, err := cdx.PadTimestamp(span.text, span.pad)
+		if err == nil {
+			_, err = cdx.ParseTimestamp(full, span.pad)
+		}
+		if err != nil {
+			return fault("%s: %w", span.what, err)
+		}
+		*span.into = full
+	}
+	if c.to != "" && c.from > c.to {
+		return fault("from %s is after to %s", r.From, r.To)
+	}
+	if c.end != "" && c.begin > c.end {
+		return fault("begin %s is after end %s", r.Begin, r.End)
+	}
+	var err error
+	if c.newer, err = parsePeriodOf("newer", r.Newer); err != nil {
+		return nil, err
+	}
+	if c.older, err = parsePeriodOf("older", r.Older); err != nil {
+		return nil, err
+	}
+	if c.role = r.Role.rank(); c.role < 0 {
+		return fault("no such role %.40q: want reader, curator, operator or admin", string(r.Role))
+	}
+	if len(r.Addresses) > MaxAddresses {
+		return fault("%d addresses: at most %d", len(r.Addresses), MaxAddresses)
+	}
+	for _, text := range r.Addresses {
+		prefix, err := ParseAddresses(text)
+		if err != nil {
+			return nil, err
+		}
+		c.addresses = append(c.addresses, prefix)
+	}
+	if len(r.Message) > MaxMessage {
+		return fault("message of %d bytes: at most %d", len(r.Message), MaxMessage)
+	}
+	return c, nil
+}
+
+// ParseAddresses reads an address or a range of them, such as 192.0.2.7 or 10.0.0.0/8; the error wraps ErrRule.
+func ParseAddresses(text string) (netip.Prefix, error) {
+	if one, err := netip.ParseAddr(text); err == nil && one.Zone() == "" {
+		one = one.Unmap()
+		return netip.PrefixFrom(one, one.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("%w: address %.60q: want one such as 192.0.2.7, or a range such as "+
+			"192.0.2.0/24", ErrRule, text)
+	}
+	if a := prefix.Addr(); a.Is4In6() {
+		if prefix.Bits() < 96 {
+			return netip.Prefix{}, fmt.Errorf("%w: range %.60q: write it as a range of IPv4 or of IPv6", ErrRule, text)
+		}
+		prefix = netip.PrefixFrom(a.Unmap(), prefix.Bits()-96)
+	}
+	if prefix.Masked() != prefix {
+		return netip.Prefix{}, fmt.Errorf("%w: range %.60q has bits beyond its length: want %s", ErrRule, text,
+			prefix.Masked())
+	}
+	return prefix, nil
 }
 
 func known(d Decision) bool { return d == Allow || d == Block || d == Exclude }

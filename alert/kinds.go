@@ -183,7 +183,7 @@ func table() []entry {
 		{OutboxLate, shape{one, Look, "{files} files wait in the outbox to enter the archive"}},
 		{ShardsUnaudited, shape{one, Bad, "{shards} shards here could not be audited, among them {shard}: {reason}"}},
 		{ChallengesFailed, shape{one, Bad, "{copies} challenges by this node were not answered rightly, among them " +
-			"that for {file} in {replica}: {outcome}"}},
+			"that for {file} in {replica}: {outcome}: {reason}"}},
 		{StrayFiles, shape{one, Look, "{files} files ({bytes} bytes) lie here that the archive does not count on, " +
 			"among them {path}: {state}"}},
 		{UnknownFiles, shape{one, Look, "{files} files that the archive does not know lie in its folders, among " +

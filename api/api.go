@@ -20,6 +20,7 @@ import (
 	"slices"
 	"time"
 
+	"holdfast/access"
 	"holdfast/alert"
 	"holdfast/api/wire"
 	"holdfast/catalog"
@@ -238,10 +239,10 @@ type Backend struct {
 	Crawls   Crawls
 	Ended    Ended
 	Secrets  Secrets
-	Captures Captures
-	Index    Index
-	Invites  Invites
-	Ingests  Ingests
+	Reading
+	Index   Index
+	Invites Invites
+	Ingests Ingests
 	Foresight
 	Indexes JobIndexes
 	OfNodes
@@ -253,6 +254,21 @@ type Backend struct {
 	// Local returns the token for commands on the node's own machine, as it is now; its id is LocalID, and the catalog
 	// does not know it. nil lets nobody in.
 	Local func() (catalog.AccessToken, error)
+}
+
+// Reading is what captures and files are read through.
+type Reading struct {
+	Captures Captures
+	// Policy returns the access rules in force on this node.
+	Policy   func() (access.InForce, error)
+	Contents Contents
+}
+
+// Contents knows what is in the archive's files.
+type Contents interface {
+	// Closed returns why the reader may not have a file: something in it that he may not see, or that nobody can tell
+	// what is in it; empty if he may.
+	Closed(ctx context.Context, file catalog.File, sight *access.Sight) (why string, err error)
 }
 
 // Foresight is what would follow from what was not decided yet.
@@ -288,6 +304,7 @@ type server struct {
 	log     *slog.Logger
 
 	sessions Sessions
+	policy   func() (access.InForce, error) // nil: nobody is shown any captures or files
 }
 
 // The subjects.
@@ -308,9 +325,10 @@ type (
 	}
 	files struct {
 		*server
-		archive Archive
-		losses  Losses
-		strays  Strays
+		archive  Archive
+		losses   Losses
+		strays   Strays
+		contents Contents
 	}
 	audits struct {
 		*server
@@ -368,7 +386,7 @@ func (a *API) Seen(ctx context.Context) ([]alert.Alert, error) {
 func newServer(backend Backend, log *slog.Logger) *server {
 	s := &server{Catalog: received{backend.Catalog}, own: backend.Catalog, self: backend.Self, id: backend.Node,
 		now: backend.Now, used: backend.Used, local: backend.Local, sessions: backend.Sessions,
-		seen: &watch{}, log: log}
+		seen: &watch{}, log: log, policy: backend.Policy}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -47,7 +47,7 @@ func TestACrawlThatReachesInsideIsNotSentFurther(t *testing.T) {
 		"seeds":  act.Seeds{Seeds: []string{"http://192.168.0.1/"}},
 		"change": act.Change{Settings: map[string]json.RawMessage{"max_hops": hops}},
 	}
-	for settings, inside := range map[string]bool{`{}`: false, `{"allow_private":true}`: true} {
+	for settings, inside := range map[string]bool{`{}`: false, `{"allow_private":true}`: true, `{"allow_link_local":true}`: true} {
 		made := b.must(catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Submit: true,
 			Spec: []byte(`{"name":"j","seeds":["http://example.org/"],"settings":` + settings + `}`)})
 		var job catalog.Job

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
@@ -19,7 +21,8 @@ import (
 // caller is who sends a request, what may be done with the access token used, and the token's text.
 type caller struct {
 	catalog.Caller
-	token string
+	token   string
+	address netip.Addr // the zero one: not known, as of requests within the program
 }
 
 // TokenOf returns the access token of the request that ctx belongs to, so that another node which the request is handed
@@ -98,7 +101,7 @@ func (s *server) authenticate(ctx context.Context, authorization string) (caller
 	if s.used != nil {
 		s.used(token.ID)
 	}
-	return caller{who, text}, nil
+	return caller{Caller: who, token: text}, nil
 }
 
 // authenticateLocal lets in who has the token in the node's own folder. The catalog does not know it: it works whatever
@@ -112,7 +115,7 @@ func (s *server) authenticateLocal(token Token, text string) (caller, error) {
 		return caller{}, unauthorized()
 	}
 	level, err := levelNow(s.own)
-	return caller{LocalCaller(level, s.id, found), text}, err
+	return caller{Caller: LocalCaller(level, s.id, found), token: text}, err
 }
 
 // levelNow returns the cluster's level, 0 when this node does not know it yet.
@@ -183,6 +186,10 @@ func (s *server) admit(api huma.API, act catalog.Act) func(huma.Context, func(hu
 			}
 			s.write(api, ctx, p)
 			return
+		}
+		r, _ := humago.Unwrap(ctx)
+		if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+			who.address = from.Addr()
 		}
 		next(huma.WithValue(ctx, callerKey{}, who))
 	}

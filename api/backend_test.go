@@ -50,6 +50,7 @@ type backend struct {
 	between  func()                   // what is decided between a look at the catalog and the next command, once
 	refuse   func(catalog.Kind) error // of commands that cannot be decided; may be nil
 	quiet    bool                     // nothing more happens in crawls
+	noPolicy bool                     // the access rules are not known
 	made     int                      // people
 	backups  fakeBackups
 	used     []string // access tokens
@@ -206,10 +207,10 @@ func (b *backend) Create(ctx context.Context, replica catalog.ReplicaName, lifet
 	return "join-text", token, nil
 }
 
-func (b *backend) Query(context.Context, cdx.Query) iter.Seq2[cdx.Capture, error] {
+func (b *backend) Query(_ context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error] {
 	return func(yield func(cdx.Capture, error) bool) {
 		for _, c := range b.captures {
-			if !yield(c, nil) {
+			if (q.Gate == nil || q.Gate.Passes(&c)) && !yield(c, nil) {
 				return
 			}
 		}
@@ -410,7 +411,7 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Notices: hooks{}, Archive: b, Losses: losses{}, Self: b, Proofs: Proofs{Audits: fakeAudits{}, Ledgers: fakeLedgers{}, Backups: sentBackups{b}, Checks: fakeChecks{}}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Foresight: Foresight{previews{}, layoutPlans{}}, Indexes: indexesOfJobs{}, OfNodes: OfNodes{&b.books, nodeFigures{}}, Batches: runBatches{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
+	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Notices: hooks{}, Archive: b, Losses: losses{}, Self: b, Proofs: Proofs{Audits: fakeAudits{}, Ledgers: fakeLedgers{}, Backups: sentBackups{b}, Checks: fakeChecks{}}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Reading: Reading{Captures: b, Policy: b.policy, Contents: b}, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Foresight: Foresight{previews{}, layoutPlans{}}, Indexes: indexesOfJobs{}, OfNodes: OfNodes{&b.books, nodeFigures{}}, Batches: runBatches{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(b.api)
 	t.Cleanup(server.Close)
 	b.server = server

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"holdfast/access"
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/cdx"
@@ -67,6 +68,11 @@ func (s captures) routes(api huma.API) {
 			if _, err := query.Compile(); err != nil {
 				return nil, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 			}
+			sight, now, err := sightOf(ctx, s.server)
+			if err != nil {
+				return nil, err
+			}
+			query.Gate = access.Listed{Sight: sight}
 			next, stop := iter.Pull2(s.captures.Query(ctx, query))
 			// pulled before the answer begins, so that a failure is an error and not an empty list
 			first, err, more := next()
@@ -77,6 +83,8 @@ func (s captures) routes(api huma.API) {
 			}
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
 				defer stop()
+				_, w := humago.Unwrap(hc)
+				tellUnconfirmed(w.Header(), now)
 				s.sendCaptures(hc, next, first, err, more)
 			}}, nil
 		})

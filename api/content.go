@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"holdfast/access"
 	"holdfast/api/wire"
 	"holdfast/catalog"
 )
@@ -50,6 +51,7 @@ func (s files) contentRoutes(api huma.API) {
 				"410": {Description: "The file was removed", Content: problems},
 				"412": {Description: "A condition of the request does not hold"},
 				"416": {Description: "The file has no such range"},
+				"451": {Description: "Something in the file may not be shown to the caller", Content: problems},
 			}
 		}}, s.download)
 	handle(s.server, api, route{act: catalog.PutFile, within: ofUpload(s.server), method: http.MethodPut,
@@ -180,6 +182,10 @@ func (s files) download(ctx context.Context, in *downloading) (*huma.StreamRespo
 	if f.RemovedAt() != 0 {
 		return nil, problem(http.StatusGone, wire.CodeNotFound, f.Gone())
 	}
+	now, err := s.opened(ctx, f)
+	if err != nil {
+		return nil, err
+	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
 		content := &content{ctx: ctx, archive: s.archive, file: f, replica: catalog.ReplicaName(in.Replica),
@@ -192,6 +198,7 @@ func (s files) download(ctx context.Context, in *downloading) (*huma.StreamRespo
 				return
 			}
 		}
+		tellUnconfirmed(w.Header(), now)
 		held := &heldHeader{ResponseWriter: w}
 		header := held.Header()
 		header.Set("Content-Type", "application/octet-stream")
@@ -211,6 +218,20 @@ func (s files) download(ctx context.Context, in *downloading) (*huma.StreamRespo
 			s.write(nil, hc, s.explain(content.failed))
 		}
 	}}, nil
+}
+
+// opened refuses a file in which there is something that the caller may not see.
+func (s files) opened(ctx context.Context, f catalog.File) (access.InForce, error) {
+	sight, now, err := sightOf(ctx, s.server)
+	if err != nil || !now.Closing() {
+		return now, err
+	}
+	why, err := s.contents.Closed(ctx, f, sight)
+	if err == nil && why != "" {
+		err = problem(http.StatusUnavailableForLegalReasons, wire.CodeForbidden,
+			fmt.Sprintf("file %s is closed to you: %s", f.Name, why))
+	}
+	return now, err
 }
 
 // rangeEnd returns where one range of a file ends, so that no more is asked of a copy; the file's end for all else.

@@ -251,6 +251,8 @@ func reaches(settings harvest.Settings) string {
 	switch {
 	case settings.AllowPrivate:
 		return "allow_private"
+	case settings.AllowLinkLocal:
+		return "allow_link_local"
 	case settings.Nameserver != "":
 		return "nameserver"
 	case len(settings.Proxies) > 0:

@@ -21,7 +21,7 @@ func TestANodeWithoutTheCatalogSaysSo(t *testing.T) {
 		return catalog.AccessToken{ID: LocalID, Name: "local", SecretHash: token.Hash(), Role: catalog.RoleAdmin}, nil
 	}
 	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Local: local, Proofs: Proofs{Audits: fakeAudits{}}, Strays: strays{},
-		OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
+		OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Reading: Reading{Captures: b, Policy: b.policy, Contents: b}, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, token.String())
 	if err != nil {

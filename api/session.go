@@ -43,7 +43,7 @@ func (s *server) authenticateSession(ctx context.Context, text string) (caller, 
 	if err != nil {
 		return caller{}, orUnauthorized(err)
 	}
-	return caller{who, text}, nil
+	return caller{Caller: who, token: text}, nil
 }
 
 // orUnauthorized is err, or what is answered to who is not known.

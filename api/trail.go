@@ -54,11 +54,11 @@ func (s cluster) trailRoutes(api huma.API) {
 		tag: "trail",
 		summary: "The hash-chained audit trail of decisions: all, or by actor, act, subject and time. " +
 			"A page may be empty and have a next one"},
-		func(_ context.Context, in *TrailListing) (wire.Page[wire.Event], error) { return s.trail(in) })
+		func(ctx context.Context, in *TrailListing) (wire.Page[wire.Event], error) { return s.trail(ctx, in) })
 }
 
 // trail returns a page of the trail.
-func (s cluster) trail(in *TrailListing) (wire.Page[wire.Event], error) {
+func (s cluster) trail(ctx context.Context, in *TrailListing) (wire.Page[wire.Event], error) {
 	page := wire.Page[wire.Event]{Items: []wire.Event{}}
 	q := in.search()
 	at, there, err := openNumberCursor(in.After, "e")
@@ -75,6 +75,9 @@ func (s cluster) trail(in *TrailListing) (wire.Page[wire.Event], error) {
 		}
 		for _, e := range found.Events {
 			shown := eventOf(e)
+			if veiled(ctx, &e) {
+				shown.Detail = "for those who keep the access rules"
+			}
 			if shown.ActorName, err = catalog.PeopleIn(v).ActorName(e.Actor); err != nil {
 				return err
 			}

@@ -262,7 +262,7 @@ func TestHostile(t *testing.T) {
 		h := hostile{rt}
 		for range rapid.IntRange(1, 60).Draw(rt, "commands") {
 			kind, body := rapid.SampledFrom([]func() (catalog.Kind, any){h.layout, h.files, h.files, h.files, h.jobs, h.later, h.people, h.people,
-				h.domains, h.ingests, h.harvests, h.runs, h.notices, h.batches, h.anything}).Draw(rt, "about")()
+				h.domains, h.ingests, h.harvests, h.runs, h.notices, h.batches, h.rules, h.anything}).Draw(rt, "about")()
 			asks := pick(h, "asks", "", "", id("north-1"))
 			if kind == catalog.ReleaseFiles {
 				asks = "" // so that the answer is not an old one

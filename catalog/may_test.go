@@ -32,6 +32,7 @@ func TestMay(t *testing.T) {
 		catalog.ChangeReplica: {admin, catalog.Whole}, catalog.ChangeCollection: {admin, catalog.Whole},
 		catalog.EraseFile: {admin, catalog.Whole}, catalog.ChangeLevel: {admin, catalog.Whole},
 		catalog.KeepPeople: {admin, catalog.Whole}, people.Approve: {admin, catalog.Whole},
+		people.KeepAccess: {curator, catalog.Whole},
 	}
 	rights := []catalog.Right{{Role: catalog.RoleReader}, {Role: catalog.RoleCurator}, {Role: catalog.RoleOperator}, {Role: catalog.RoleAdmin},
 		{Role: catalog.RoleCurator, Collection: "web"}, {Role: catalog.RoleCurator, Collection: "radio"},

@@ -12,6 +12,7 @@ import (
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/notices"
 	"holdfast/catalog/people"
+	"holdfast/catalog/rules"
 	"holdfast/catalog/runs"
 )
 
@@ -20,7 +21,7 @@ import (
 var table = agree.NewTable(agree.Subjects{
 	Rules: [][]agree.Rule{agree.Rules, unlessStaged(cluster.Rules), gated(files.Rules), jobs.Rules,
 		unlessUsed(domains.Rules), unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules,
-		notices.Rules, batches.Rules, approvals.Rules, gated(ofApprovals),
+		notices.Rules, batches.Rules, rules.Rules, approvals.Rules, gated(ofApprovals),
 		gated(unlessStaged(ofCluster)), ofStaging, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
@@ -154,6 +155,10 @@ var asked = map[Kind]question{
 	notices.Set:         askedOfAddress,
 	notices.Remove:      askedOfAddress,
 	notices.Test:        askedOfAddress,
+
+	rules.Add:    is(people.KeepAccess),
+	rules.Change: is(people.KeepAccess),
+	rules.Remove: is(people.KeepAccess),
 
 	batches.Open:     askedOfBatch,
 	batches.AddNames: askedOfBatch,

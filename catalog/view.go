@@ -11,6 +11,7 @@ import (
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/notices"
 	"holdfast/catalog/people"
+	"holdfast/catalog/rules"
 	"holdfast/catalog/runs"
 )
 
@@ -83,6 +84,9 @@ func NoticesIn(v View) notices.View { return notices.NewView(v.ofFiles.Reader) }
 
 // BatchesIn returns the view's values about batches.
 func BatchesIn(v View) batches.View { return batches.NewView(v.ofFiles.Reader) }
+
+// RulesIn returns the view's values about access rules.
+func RulesIn(v View) rules.View { return rules.NewView(v.ofFiles.Reader) }
 
 // ApprovalsIn returns the view's values about acts that wait for a second person.
 func ApprovalsIn(v View) approvals.View { return approvals.NewView(v.ofFiles.Reader) }

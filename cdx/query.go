@@ -42,6 +42,18 @@ type Query struct {
 	Limit    int      `json:"limit,omitempty"`    // 0: no limit
 	Filters  []string `json:"filters,omitempty"`  // [!][=|~]field:text as pywb; all must hold
 	Collapse int      `json:"collapse,omitempty"` // keep the first of captures that share these digits and the status
+
+	// Gate keeps captures back. It is part of the query: what it keeps back counts for no limit, order or collapse. It
+	// does not travel: who asks another node lets what that one answers pass the gate.
+	Gate Gate `json:"-"`
+}
+
+// Gate decides which captures somebody is told of. It may be used concurrently.
+type Gate interface {
+	// Closes reports whether it may keep back a capture with a key from low up to, not including, high.
+	Closes(low, high string) bool
+	// Passes reports whether the capture may be told of.
+	Passes(c *Capture) bool
 }
 
 // Pattern reads a URL as people write it: *.host asks for a domain, url* for a prefix.
@@ -96,7 +108,14 @@ type Plan struct {
 	Low, High string // keys, half open
 	From, To  string // 14 digits, both ends included; empty: open
 	filters   []filter
+	gate      Gate // nil: it keeps back nothing here
 }
+
+// Gated reports whether captures that match otherwise may be kept back.
+func (p *Plan) Gated() bool { return p.gate != nil }
+
+// Passes reports whether the query's gate lets the capture pass.
+func (p *Plan) Passes(c *Capture) bool { return p.gate == nil || p.gate.Passes(c) }
 
 // Compile checks the query and makes it ready. The error wraps ErrURL, ErrTimestamp or ErrQuery.
 func (q Query) Compile() (*Plan, error) {
@@ -134,10 +153,13 @@ func (q Query) Compile() (*Plan, error) {
 		}
 		p.filters = append(p.filters, f)
 	}
+	if q.Gate != nil && q.Gate.Closes(p.Low, p.High) {
+		p.gate = q.Gate
+	}
 	return p, nil
 }
 
-// Match reports whether the capture answers the query: key, time and filters.
+// Match reports whether the capture answers the query: key, time, filters and gate.
 func (p *Plan) Match(c *Capture) bool {
 	if c.Key < p.Low || c.Key >= p.High || c.Timestamp < p.From || p.To != "" && c.Timestamp > p.To {
 		return false
@@ -147,7 +169,7 @@ func (p *Plan) Match(c *Capture) bool {
 			return false
 		}
 	}
-	return true
+	return p.Passes(c)
 }
 
 // filter is one of pywb's: the modifiers come before the field.

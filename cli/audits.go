@@ -143,6 +143,10 @@ func auditFindings(a *app, audit wire.Audit) error {
 	if audit.Unheld > 0 {
 		fmt.Fprintf(a.stdout, "\n%d copies could not be read: no node holds their shards.\n", audit.Unheld)
 	}
+	if audit.Answered > 0 {
+		fmt.Fprintf(a.stdout, "\n%d of the following challenges were answered rightly when they were asked again.\n",
+			audit.Answered)
+	}
 	if failed := audit.Wrong + audit.Refused + audit.Late; failed > 0 {
 		fmt.Fprintf(a.stdout, "\n%d challenges were not answered rightly: %d wrong, %d refused, %d late.\n", failed,
 			audit.Wrong, audit.Refused, audit.Late)
@@ -166,6 +170,11 @@ func auditFindings(a *app, audit wire.Audit) error {
 			found := f.SHA256
 			if f.Replica != "" {
 				found = strings.TrimSpace("in " + f.Replica + " " + f.Detail)
+				if !f.Answered.IsZero() {
+					found += "; answered rightly at " + when(f.Answered)
+				} else if f.Tries > 0 {
+					found += fmt.Sprintf("; asked again %d times", f.Tries)
+				}
 			}
 			rows = append(rows, table.Row{n.Name, f.File, f.State, found})
 		}

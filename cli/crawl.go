@@ -54,7 +54,7 @@ type crawled struct {
 }
 
 func (c crawlCmd) Run(a *app) (err error) {
-	settings, err := c.settings()
+	settings, err := c.settings(attended)
 	if err != nil {
 		return err
 	}

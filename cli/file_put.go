@@ -316,35 +316,43 @@ func (p *putting) show() error {
 		})
 }
 
-// put hashes the file first, so that the archive refuses it if it changes on the way.
+// put puts a local file under its base name.
 func (c filePutCmd) put(ctx context.Context, a *app, archive *client.Client, path string) (wire.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return wire.File{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(path)
 	if err != nil {
 		return wire.File{}, err
 	}
 	if !info.Mode().IsRegular() {
 		return wire.File{}, errors.New("not a regular file")
 	}
+	return putBytes(ctx, a, archive, c.Collection, filepath.Base(path), info.Size(), func() (io.ReadCloser, error) {
+		return os.Open(path)
+	})
+}
+
+// putBytes hashes what open gives first, so that the archive refuses it if it changes on the way.
+func putBytes(ctx context.Context, a *app, archive *client.Client, collection, name string, size int64,
+	open func() (io.ReadCloser, error)) (wire.File, error) {
+	f, err := open()
+	if err != nil {
+		return wire.File{}, err
+	}
+	defer f.Close()
 	progress := a.bars()
 	defer progress.wait()
-	hashing := progress.bytes("hash "+filepath.Base(path), info.Size())
+	hashing := progress.bytes("hash "+name, size)
 	h := sha256.New()
 	n, err := io.Copy(h, hashing.reader(&interruptible{ctx, f}))
 	hashing.end(err == nil)
 	if err != nil {
 		return wire.File{}, err
 	}
-	sending := progress.bytes("send "+filepath.Base(path), n)
-	put, err := archive.Files().Put(ctx, client.Upload{Name: filepath.Base(path), Collection: c.Collection, Size: n,
+	sending := progress.bytes("send "+name, n)
+	put, err := archive.Files().Put(ctx, client.Upload{Name: name, Collection: collection, Size: n,
 		SHA256: fmt.Sprintf("%x", h.Sum(nil)),
 		Open: func() (io.ReadCloser, error) {
 			sending.set(0, n)
-			again, err := os.Open(path)
+			again, err := open()
 			if err != nil {
 				return nil, err
 			}

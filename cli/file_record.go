@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"holdfast/api/wire"
@@ -152,17 +153,27 @@ func writeRecord(w io.Writer, record *warc.Record, block, payload, content bool)
 			from = body
 		}
 	case !block:
-		text := fmt.Appendf(nil, "WARC/%s\r\n", record.Version)
-		for _, field := range record.Header {
-			text = fmt.Appendf(text, "%s: %s\r\n", field.Name, field.Value)
-		}
-		_, err = w.Write(append(text, "\r\n"...))
+		_, err = w.Write(headerOf(record))
 	}
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(w, from)
 	return err
+}
+
+// headerOf is the header of a record as WARC has it. One of an ARC file gets an id, which is always the same.
+func headerOf(record *warc.Record) []byte {
+	var fields []byte
+	for _, field := range record.Header {
+		fields = fmt.Appendf(fields, "%s: %s\r\n", field.Name, field.Value)
+	}
+	version := record.Version
+	if strings.HasPrefix(version, "ARC/") {
+		id := uuidOf(sha256.Sum256(fmt.Appendf(nil, "%s %d", fields, record.Offset)))
+		version, fields = "1.1", fmt.Appendf(fields, "WARC-Record-ID: <urn:uuid:%s>\r\n", id)
+	}
+	return fmt.Appendf(nil, "WARC/%s\r\n%s\r\n", version, fields)
 }
 
 // windowed reads a file of the archive a window at a time, each larger than the one before up to a bound, since most

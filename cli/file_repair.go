@@ -36,7 +36,7 @@ func (fileRepairCmd) exits() []string {
 type repaired struct {
 	File    string `json:"file"`
 	Replica string `json:"replica"`
-	Was     string `json:"was"`     // ok, missing, corrupt or unreachable
+	Was     string `json:"was"`     // ok, missing, corrupt, away, unreadable or unreachable
 	Outcome string `json:"outcome"` // nothing to do, repaired, or failed
 	Reason  string `json:"reason,omitempty"`
 }
@@ -137,6 +137,9 @@ func (c fileRepairCmd) repair(ctx context.Context, archive *client.Client, name 
 		return out
 	case out.Was == "ok":
 		out.Outcome = outcomeNothing
+		return out
+	case out.Was == "away":
+		out.Reason = "its disk is away: mount it again, or replace it (disk replace)"
 		return out
 	case !good:
 		out.Reason = "no other copy with bytes is good: there is nothing to repair it from"

@@ -273,7 +273,8 @@ type fileVerifyCmd struct {
 }
 
 func (fileVerifyCmd) exits() []string {
-	return []string{"0   every copy that was read is right", "1   a copy is wrong or missing"}
+	return []string{"0   every copy that was asked for was read and is right, and so is what is in an outbox",
+		"1   a copy is wrong, missing, unreadable or on a disk that is away, or its node does not answer"}
 }
 
 func (c fileVerifyCmd) Run(a *app) error {
@@ -286,14 +287,15 @@ func (c fileVerifyCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		if err := list(a, found, table.Row{"Replica", "Node", "State", "SHA-256", "Detail"},
+		if err := list(a, found, table.Row{"Replica", "Node", "State", "Outbox", "SHA-256", "Detail"},
 			func(v wire.Verification) table.Row {
-				return table.Row{v.Replica, nameOf(names, v.Node), v.State, v.SHA256, named(names, v.Detail)}
+				return table.Row{v.Replica, nameOf(names, v.Node), v.State, v.Outbox, v.SHA256,
+					named(names, v.Detail)}
 			}); err != nil {
 			return err
 		}
 		for _, v := range found {
-			if v.State != "ok" {
+			if v.State != "ok" || v.Outbox != "" && v.Outbox != "ok" {
 				return errNo
 			}
 		}

@@ -78,6 +78,9 @@ type archiveGrammar struct {
 	Field      fieldCmd      `cmd:"" help:"Define extended fields of domains and harvests."`
 	Job        jobCmd        `cmd:"" help:"Create, look at and control crawls."`
 	Crawling   settingsCmd   `cmd:"" name:"settings" help:"List the settings of a crawl."`
+	Export     exportCmd     `cmd:"" help:"Write captures, or the files of a job, into one WACZ or WARC file."`
+	Import     importCmd     `cmd:"" help:"Put WARC, ARC and WACZ files, and folders of them, into the archive."`
+	Access     accessCmd     `cmd:"" help:"Keep the rules that say who may see which captures."`
 	Capture    captureCmd    `cmd:"" help:"Find captures: the archived responses."`
 	Index      indexCmd      `cmd:"" help:"Show or rebuild the index of captures."`
 	Catalog    catalogCmd    `cmd:"" help:"Check, rebuild and trace what the nodes have agreed on."`

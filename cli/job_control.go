@@ -97,6 +97,9 @@ func showLive(a *app, l *harvest.Live) error {
 		}
 		rows = append(rows, table.Row{what, strings.Join(parts, ", ")})
 	}
+	if l.Waiting != nil {
+		rows = append(rows, table.Row{"waiting", waitsFor(l.Waiting)})
+	}
 	for _, h := range l.Slowest {
 		rows = append(rows, table.Row{"slow host",
 			fmt.Sprintf("%s: %v on average of %d", h.Host, h.Mean.Std().Round(time.Millisecond), h.URIs)})

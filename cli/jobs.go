@@ -83,8 +83,16 @@ func tagsOfCrawlFlags() string {
 	return tags.String()
 }
 
-// settings are the defaults, the template over them, and the flags over that.
-func (f crawlFlags) settings() (harvest.Settings, error) {
+// attended are the defaults of a crawl that somebody waits for, where a template gives no others: a host that never
+// answered has three tries in two minutes.
+func attended(s *harvest.Settings) {
+	if s.SilentRetries == 0 && s.SilentRetryDelay == 0 {
+		s.SilentRetries, s.SilentRetryDelay = 2, harvest.Duration(time.Minute)
+	}
+}
+
+// settings are the defaults, the template over them, the command's own changes over that, and the flags over all.
+func (f crawlFlags) settings(own ...func(*harvest.Settings)) (harvest.Settings, error) {
 	s := harvest.DefaultSettings()
 	if f.Template != "" {
 		text, err := os.ReadFile(f.Template)
@@ -94,6 +102,9 @@ func (f crawlFlags) settings() (harvest.Settings, error) {
 		if s, err = harvest.ParseTemplate(text); err != nil {
 			return s, fmt.Errorf("%s: %w", f.Template, err)
 		}
+	}
+	for _, change := range own {
+		change(&s)
 	}
 	if f.Scope != "" {
 		s.Scope = harvest.ScopeMode(f.Scope)
@@ -202,10 +213,13 @@ func waitJob(ctx context.Context, a *app, archive *client.Client, id uint64) (jo
 	return job, err
 }
 
-// atNow is the URL that a crawl has been at for longest, as far as it tells.
+// atNow is the URL that a crawl has been at for longest, or what it waits for, as far as it tells.
 func atNow(reply harvest.Reply, err error) string {
 	if err != nil || reply.Live == nil {
 		return ""
+	}
+	if w := reply.Live.Waiting; w != nil && time.Until(w.Until) > time.Second {
+		return waitsFor(w)
 	}
 	at, longest := "", harvest.Duration(-1)
 	for _, w := range reply.Live.Workers {
@@ -214,6 +228,18 @@ func atNow(reply harvest.Reply, err error) string {
 		}
 	}
 	return clip(at, 60)
+}
+
+// waitsFor says what a crawl waits for, and until when.
+func waitsFor(w *harvest.Waiting) string {
+	text := "waits until " + w.Until.Local().Format(time.TimeOnly)
+	if w.Queue != "" {
+		text += " for " + clip(w.Queue, 60)
+	}
+	if w.Why != "" {
+		text += ": " + w.Why
+	}
+	return text
 }
 
 // clip shortens a text for a line of progress.

@@ -9,10 +9,12 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"holdfast/cdx"
 	"holdfast/index"
+	"holdfast/wacz"
 	"holdfast/warc"
 )
 
@@ -20,19 +22,37 @@ import (
 // it.
 type shelf struct {
 	index *index.Index
-	paths map[string]string
+	paths map[string]string // of files by name; those within a WACZ stand in inside
+	// inside are files within WACZ files, by name, which is the path of the WACZ and theirs in it.
+	inside map[string]inside
+}
+
+// inside is a file within another.
+type inside struct {
+	path     string // of the other
+	at, size int64
 }
 
 // openShelf indexes the archive files of paths in a folder; those it has already are not read again.
 func openShelf(a *app, dir string, paths []string) (*shelf, error) {
-	s := &shelf{paths: map[string]string{}}
+	s := &shelf{inside: map[string]inside{}}
+	found := map[string][]string{} // by name
 	for _, path := range paths {
-		if err := s.find(path); err != nil {
+		if err := find(path, found); err != nil {
 			return nil, err
 		}
 	}
+	s.paths = byName(found)
+	for name, path := range s.paths {
+		if strings.HasSuffix(path, ".wacz") {
+			delete(s.paths, name)
+			if err := s.unfold(name, path); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+	}
 	if len(s.paths) == 0 {
-		return nil, fmt.Errorf("no WARC or ARC file in %s", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("no WARC, ARC or WACZ file in %s", strings.Join(paths, ", "))
 	}
 	var err error
 	if s.index, err = index.Open(index.Config{Dir: dir}, a.log); err != nil {
@@ -44,22 +64,63 @@ func openShelf(a *app, dir string, paths []string) (*shelf, error) {
 	return s, nil
 }
 
-// find adds the archive files of a path.
-func (s *shelf) find(path string) error {
+// find adds the archive files of a path to those found, by name.
+func find(path string, found map[string][]string) error {
 	return filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name := entry.Name()
-		if file != path && !isArchive(name) {
-			return nil
+		if name := entry.Name(); file == path || isArchive(name) || strings.HasSuffix(name, ".wacz") {
+			found[name] = append(found[name], filepath.Clean(file))
 		}
-		if other, there := s.paths[name]; there && other != file {
-			return fmt.Errorf("two files are named %s: %s and %s", name, other, file)
-		}
-		s.paths[name] = file
 		return nil
 	})
+}
+
+// unfold adds the WARC files within a WACZ, which are read where they lie.
+func (s *shelf) unfold(name, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	w, err := wacz.Open(f, info.Size())
+	if err != nil {
+		return err
+	}
+	members, err := w.Archives()
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m.At < 0 {
+			return fmt.Errorf("%s is compressed a second time within it: unpack it first",
+				m.Path)
+		}
+		s.paths[name+"/"+m.Path] = path + "/" + m.Path
+		s.inside[name+"/"+m.Path] = inside{path, m.At, m.Size}
+	}
+	return nil
+}
+
+// byName are the paths of the files found, each by its name, or by its path where two have one name.
+func byName(found map[string][]string) map[string]string {
+	paths := map[string]string{}
+	for name, files := range found {
+		slices.Sort(files)
+		files = slices.Compact(files)
+		for _, file := range files {
+			if len(files) > 1 {
+				name = file
+			}
+			paths[name] = file
+		}
+	}
+	return paths
 }
 
 // isArchive tells a WARC or ARC file by its name.
@@ -95,7 +156,9 @@ func (s *shelf) fill(a *app) error {
 	done := int64(0)
 	for name, path := range s.paths {
 		bar.on(name)
-		if err := s.index.Add(a.ctx, name, func() (io.ReadCloser, error) { return os.Open(path) }); err != nil {
+		if err := s.index.Add(a.ctx, name, func() (io.ReadCloser, error) {
+			return s.Open(a.ctx, name, 0, 0)
+		}); err != nil {
 			bar.end(false)
 			return fmt.Errorf("index %s: %w", path, err)
 		}
@@ -124,21 +187,31 @@ func (s *shelf) Digest(ctx context.Context, digest string) (cdx.Capture, bool, e
 	return s.index.Digest(ctx, digest, nil)
 }
 
+// Original returns the earliest capture with that payload that the gate lets pass.
+func (s *shelf) Original(ctx context.Context, digest string, gate cdx.Gate) (cdx.Capture, bool, error) {
+	return s.index.Original(ctx, digest, nil, gate)
+}
+
 // Open reads of a file from offset; with length 0 to its end.
 func (s *shelf) Open(_ context.Context, file string, offset, length int64) (io.ReadCloser, error) {
 	path, there := s.paths[file]
 	if !there {
 		return nil, fmt.Errorf("%s: %w", file, warc.ErrNotArchive)
 	}
+	at, end := int64(0), int64(1<<63-1)
+	if within, is := s.inside[file]; is {
+		path, at, end = within.path, within.at, within.at+within.size
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if length == 0 {
-		length = 1<<63 - 1 - offset
+	left := max(end-at-offset, 0)
+	if length > 0 {
+		left = min(left, length)
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.NewSectionReader(f, offset, length), f}, nil
+	}{io.NewSectionReader(f, at+offset, left), f}, nil
 }

@@ -18,7 +18,7 @@ type replayCmd struct {
 	Index         string   `placeholder:"DIR" help:"Keep the index in this folder, so that the next start is quick. Default: a temporary folder."`
 	Languages     []string `placeholder:"TAG,…" help:"The languages of the pages; the first is for readers who ask for none of them. Default: en,da,de,fr,it."`
 	LanguageFiles string   `placeholder:"DIR" help:"Lay the language files in this folder over the program's: they add a language, or change texts."`
-	Paths         []string `arg:"" name:"path" help:"WARC or ARC files, or folders of them."`
+	Paths         []string `arg:"" name:"path" help:"WARC, ARC or WACZ files, or folders of them."`
 }
 
 func (replayCmd) Help() string { return "Serves until it is interrupted." }

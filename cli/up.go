@@ -86,7 +86,7 @@ func (c upCmd) Run(a *app) error {
 // request returns what to crawl, nil if nothing, and the operator's contact, if it is known. It is checked, and missing
 // values are asked for, before anything is made.
 func (c upCmd) request(a *app) (_ *wire.JobRequest, contact string, err error) {
-	settings, err := c.settings()
+	settings, err := c.settings(attended)
 	if err != nil || len(c.Seeds) == 0 {
 		return nil, settings.OperatorContact, err
 	}
@@ -120,6 +120,19 @@ func (c upCmd) prepare(a *app, archive *client.Client, answer upAnswer, contact 
 	if err != nil && a.ctx.Err() == nil {
 		fmt.Fprintf(a.stderr, "There is no template for harvests yet: %v\n", err)
 	}
+}
+
+// fit leaves this command's own defaults out of a request to an archive of a level that does not know them.
+func (c upCmd) fit(ctx context.Context, archive *client.Client, request *wire.JobRequest) error {
+	now, err := archive.Level(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := request.Settings.Settings.AtLevel(now.Level); err == nil {
+		return nil
+	}
+	request.Settings.Settings, err = c.settings()
+	return err
 }
 
 // defaultTemplate returns the name of the template that new configurations of domains have, and whether it is there.
@@ -164,6 +177,9 @@ func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest, cont
 	}
 	c.prepare(a, archive, answer, contact)
 	if request != nil {
+		if err := c.fit(a.ctx, archive, request); err != nil {
+			return err
+		}
 		job, err := archive.Jobs().Create(a.ctx, *request)
 		if err != nil {
 			return err

@@ -189,6 +189,7 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 	for _, f := range c.files {
 		failed(f.Close())
 	}
+	failed(c.keepTraps())
 	failed(c.journal.Commit())
 	failed(c.journal.Handover.All(ctx))
 	failed(c.journal.Commit()) // that files were handed over

@@ -48,6 +48,13 @@ func (c *Crawl) watch(ctx context.Context, done <-chan struct{}, fail func(error
 	watched.Go(func() { c.watchDisk(done) })
 	watched.Go(func() { c.watchProgress(done) })
 	watched.Go(func() { repeat(done, limitPoll, c.lookAtWindows) })
+	watched.Go(func() {
+		repeat(done, trapsEvery, func() {
+			if err := c.keepTraps(); err != nil {
+				fail(err)
+			}
+		})
+	})
 	idle := &control.Idle{Course: c.course, Begun: c.crew.Begun, Busy: c.crew.Busy,
 		Limits: func() (time.Duration, time.Duration) {
 			s := c.plan.Base()
@@ -177,4 +184,19 @@ func (c *Crawl) sample() report.Progress {
 // congestion is how many queues could be worked on for each worker.
 func congestion(states map[frontier.State]int64, workers int) float64 {
 	return float64(states[frontier.Ready]+states[frontier.Busy]) / float64(max(workers, 1))
+}
+
+// valueTraps begins the names of the frontier's values that say what is known of crawler traps.
+const valueTraps = "traps/"
+
+// trapsEvery is how often what is learnt of traps is kept. A crash loses what was learnt since.
+const trapsEvery = 30 * time.Second
+
+// keepTraps has the next commit keep what was learnt of traps.
+func (c *Crawl) keepTraps() error {
+	changed, err := c.parts.Scope.Traps().Changes()
+	for name, data := range changed {
+		c.frontier.SetValue(valueTraps+name, data)
+	}
+	return err
 }

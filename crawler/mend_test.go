@@ -160,6 +160,29 @@ func TestDamagedFileWithRecordsWithin(t *testing.T) {
 	}
 }
 
+// A WARC file that is gone, with records that were committed, is damage: what was in it is fetched again, once.
+func TestGoneFile(t *testing.T) {
+	t.Parallel()
+	s := alikeSite(t)
+	dir := t.TempDir()
+	open := killAfter(t, s, dir, s.URL+"/p/0", 250)
+	if err := os.Remove(open); err != nil {
+		t.Fatal(err)
+	}
+	sum := run(t, dir, alikeJob(s.URL+"/p/0"))
+	name := strings.TrimSuffix(filepath.Base(open), ".open")
+	if len(sum.Damage.Files) != 1 || sum.Damage.Files[0] != name || sum.Damage.URIs < 100 {
+		t.Errorf("damage %+v, want %s and its URIs", sum.Damage, name)
+	}
+	checkMended(t, dir)
+	if alerts, err := os.ReadFile(filepath.Join(dir, "logs", "alerts.log")); err != nil || !strings.Contains(string(alerts), name) {
+		t.Errorf("alerts.log %s, %v", alerts, err)
+	}
+	if again := run(t, dir, alikeJob(s.URL+"/p/0")); len(again.Damage.Files) != 0 {
+		t.Errorf("it is reported once more: %+v", again.Damage)
+	}
+}
+
 // scramble overwrites n bytes from an offset on.
 func scramble(b []byte, at, n int) []byte {
 	rnd := rand.New(rand.NewPCG(1, uint64(at)))

@@ -144,6 +144,7 @@ func (c *Crawl) openParts() (err error) {
 		return err
 	}
 	p.Servers, p.Quotas = hosts.NewServers(c.frontier), hosts.NewQuotas(c.frontier, p.Domains)
+	p.Heard = hosts.NewHeard(c.frontier)
 	p.Slots, p.Limiters, p.Bandwidth = &hosts.Turns{}, hosts.NewLimiters(), fetch.NewLimiter(s.Bandwidth)
 	p.Jar, p.Logins = fetch.NewJar(0), fetch.NewLogins(s.Credentials, p.Domains.Logins)
 	p.Resolver = &fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: s.Nameserver,
@@ -177,8 +178,8 @@ func (c *Crawl) openDomains() (*scope.Domains, error) {
 	return scope.NewDomains(c.cfg.Job.Domains, by)
 }
 
-// recallParts loads state from the frontier into the parts: blocks, widenings of the scope, and sites with their own
-// queue.
+// recallParts loads state from the frontier into the parts: blocks, widenings of the scope, what is known of traps, and
+// sites with their own queue.
 func (c *Crawl) recallParts() error {
 	for _, known := range []struct {
 		prefix string
@@ -186,6 +187,13 @@ func (c *Crawl) recallParts() error {
 	}{
 		{control.ValueBlocked, c.parts.Scope.Block},
 		{chain.ValueAdmitted, func(url string) error { c.parts.Scope.Admit(url); return nil }},
+		{valueTraps, func(name string) error {
+			data, err := c.frontier.Value(valueTraps + name)
+			if err != nil {
+				return err
+			}
+			return c.parts.Scope.Traps().Recall(name, data)
+		}},
 		{chain.ValueAside, func(site string) error { c.parts.Entries.Aside.Add(site); return nil }},
 	} {
 		if err := c.frontier.Values(known.prefix, func(name string, _ []byte) error {

@@ -119,27 +119,28 @@ func TestRobotsThatSayNothing(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		answer http.HandlerFunc
-		open   string // status of a page that the rules allow
+		answer  http.HandlerFunc
+		open    string // status of a page that the rules allow
+		private string // and of one that they forbid
 	}{
-		"nothing came":             {cut(""), "-9998"},
-		"cut off before a rule":    {cut(rules[:len("User-agent: *\n")]), "-9998"},
-		"cut off within a rule":    {cut(rules[:len(rules)-4]), "-9998"},
-		"cut off behind an allow":  {cut("User-agent: *\nAllow: /\n"), "-9998"},
-		"cut off behind all rules": {cut(rules), "200"},
+		"nothing came":             {cut(""), "-61", "-61"},
+		"cut off before a rule":    {cut(rules[:len("User-agent: *\n")]), "-61", "-61"},
+		"cut off within a rule":    {cut(rules[:len(rules)-4]), "-61", "-61"},
+		"cut off behind an allow":  {cut("User-agent: *\nAllow: /\n"), "-61", "-61"},
+		"cut off behind all rules": {cut(rules), "200", "-9998"},
 		"a cut off gzip head": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			cut(string(coded(t, "gzip", rules)[:10]))(w, r)
-		}, "-9998"},
+		}, "-61", "-61"},
 		"an unknown coding": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "dcb")
 			w.Write(coded(t, "br", rules))
-		}, "-9998"},
+		}, "-61", "-61"},
 		"coded twice": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(coded(t, "gzip", string(coded(t, "gzip", rules))))
-		}, "-9998"},
-		"not modified": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }, "-9998"},
+		}, "-61", "-61"},
+		"not modified": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }, "-61", "-61"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +150,7 @@ func TestRobotsThatSayNothing(t *testing.T) {
 			s.html("/private", "private")
 			dir := t.TempDir()
 			run(t, dir, newJob(s.URL+"/open", s.URL+"/private"))
-			for path, want := range map[string]string{"/open": tt.open, "/private": "-9998"} {
+			for path, want := range map[string]string{"/open": tt.open, "/private": tt.private} {
 				if status, _ := logged(t, dir, s.URL+path); status != want {
 					t.Errorf("%s has status %s, want %s", path, status, want)
 				}

@@ -260,3 +260,16 @@ func TestStateIsPrivate(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
+
+// The look-up of the host of a form login is recorded as any other.
+func TestFormLoginLooksUpItsHost(t *testing.T) {
+	t.Parallel()
+	s := formSite(t)
+	job := formJob(s)
+	job.Settings.Credentials[0].URL = strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/login"
+	dir := t.TempDir()
+	run(t, dir, job)
+	if status, _ := logged(t, dir, "dns:localhost"); status != "1" || captures(t, dir)["dns:localhost"] != 1 {
+		t.Errorf("status %s, %d records", status, captures(t, dir)["dns:localhost"])
+	}
+}

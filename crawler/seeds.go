@@ -111,7 +111,8 @@ var ErrNothing = errors.New("no seed was captured")
 // Nothing reports whether no seed was captured.
 func (s SeedSummary) Nothing() bool { return s.Total > 0 && s.Captured == 0 }
 
-// Err is ErrNothing with the first seed and why it was not captured, when none was.
+// Err is ErrNothing with the seeds and why they were not captured, when none was: the first in the first line, and one
+// line for each other that is named.
 func (s SeedSummary) Err() error {
 	switch {
 	case !s.Nothing():
@@ -122,6 +123,9 @@ func (s SeedSummary) Err() error {
 	first := fmt.Sprintf("%.200s: %s", s.Missed[0].URL, report.StatusText(s.Missed[0].Status))
 	if s.Total > 1 {
 		first += fmt.Sprintf("; %d seeds in all", s.Total)
+	}
+	for _, m := range s.Missed[1:] {
+		first += fmt.Sprintf("\n%.200s: %s", m.URL, report.StatusText(m.Status))
 	}
 	return fmt.Errorf("%w: %s", ErrNothing, first)
 }

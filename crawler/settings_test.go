@@ -210,8 +210,8 @@ func TestRetryAfter(t *testing.T) {
 		if gap := log[3].at.Sub(log[2].at); gap < 700*time.Millisecond || len(log) != 6 {
 			t.Errorf("%d: asked again after %v, %d requests", status, gap, len(log))
 		}
-		if got, notes := logged(t, dir, s.URL+"/p/0"); got != "200" || notes != "2t" {
-			t.Errorf("%d: status %s, %s", status, got, notes)
+		if lines := logLinesOf(t, dir, s.URL+"/p/0"); len(lines) != 2 || lines[0] != fmt.Sprint(status, " triedAgain") || lines[1] != "200 2t" {
+			t.Errorf("%d: lines %q", status, lines)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, "logs", "nonfatal-errors.log"))
 		if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != 3 || !strings.Contains(lines[0], fmt.Sprint("   ", status, " ")) ||

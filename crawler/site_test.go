@@ -98,6 +98,7 @@ func newJob(seeds ...string) harvest.Job {
 	s.Workers = 4
 	s.RetryDelay = harvest.Duration(10 * time.Millisecond)
 	s.MaxRetries = 1
+	s.AnswerRetries, s.AnswerRetryDelay = 0, harvest.Duration(10*time.Millisecond)
 	s.FetchTimeout, s.IdleTimeout = harvest.Duration(2*time.Minute), harvest.Duration(time.Minute)
 	return harvest.Job{Name: "test", Seeds: seeds, Settings: s}
 }

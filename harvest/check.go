@@ -29,6 +29,9 @@ func (s Settings) Validate() error {
 	if err := s.validateText(); err != nil {
 		return err
 	}
+	if err := s.RetrySettings.validate(); err != nil {
+		return err
+	}
 	if _, err := NewWindows(s.Windows); err != nil {
 		return err
 	}

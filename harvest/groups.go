@@ -51,7 +51,8 @@ type IdentitySettings struct {
 	RobotsText      string       `json:"robots_text,omitempty" level:"uri" live:"yes" lay:"yes" expert:"yes" help:"The robots.txt to obey if robots is custom."`
 	RobotsPaths     []string     `json:"robots_paths,omitempty" level:"uri" live:"yes" lay:"yes" expert:"yes" help:"The paths, as in a robots.txt, for which the site's rules are obeyed if robots is some."`
 	MetaRobots      string       `json:"meta_robots" level:"uri" live:"yes" is:"ignore" allowed:"ignore obey" lay:"yes" help:"How nofollow and noindex in meta elements and X-Robots-Tag headers are treated: ignored, or obeyed (links are not followed, documents not kept)."`
-	AllowPrivate    bool         `json:"allow_private" level:"job" lay:"yes" expert:"yes" help:"Allow private, loopback and link-local addresses."`
+	AllowPrivate    bool         `json:"allow_private" level:"job" lay:"yes" expert:"yes" help:"Allow private and loopback addresses."`
+	AllowLinkLocal  bool         `json:"allow_link_local,omitzero" level:"job" lay:"yes" expert:"yes" since:"5" help:"Allow link-local addresses (169.254.0.0/16, fe80::/10). Addresses at which hosting providers give out what a machine may know, passwords among it, are never asked."`
 }
 
 // FetchSettings say how a server is reached and asked.

@@ -46,6 +46,16 @@ type Live struct {
 	QueueStates map[string]int64 `json:"queue_states"` // queues by state
 	Slowest     []SlowHost       `json:"slowest"`
 	Workers     []Worker         `json:"workers"`
+	Waiting     *Waiting         `json:"waiting,omitempty"` // what the crawl waits for, if it has nothing else to do
+}
+
+// Waiting is what a crawl waits for that has nothing else to do.
+type Waiting struct {
+	Queue  string    `json:"queue,omitempty"` // that continues first
+	Until  time.Time `json:"until"`
+	Status int       `json:"status,omitempty"` // the last of the queue
+	Why    string    `json:"why,omitempty"`    // the status in words
+	Queued int64     `json:"queued,omitempty"` // URIs in the queue
 }
 
 // SlowHost is a host whose answers take long.

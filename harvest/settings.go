@@ -12,6 +12,7 @@ import (
 type Settings struct {
 	ScopeSettings    `group:"scope"`
 	QueueSettings    `group:"politeness"`
+	RetrySettings    `group:"politeness"`
 	IdentitySettings `group:"identity"`
 	FetchSettings    `group:"fetching"`
 	LimitSettings    `group:"limits"`

@@ -95,15 +95,19 @@ func describe(rec *warc.Record) (cdx.Capture, bool) {
 // finish passes over the block and fills in where the record lies, and the
 // payload's digest if the header has none.
 func finish(rec *warc.Record, c *cdx.Capture) error {
+	var trailer error
 	if c.Digest == "" && rec.Type != warc.TypeRevisit {
 		sum := sha1.New()
-		if _, err := io.Copy(sum, rec.Block); err != nil && !errors.Is(err, warc.ErrTrailer) {
-			return err
+		if _, trailer = io.Copy(sum, rec.Block); trailer != nil && !errors.Is(trailer, warc.ErrTrailer) {
+			return trailer
 		}
 		c.Digest = "sha1:" + base32.StdEncoding.EncodeToString(sum.Sum(nil))
 	}
 	at, err := rec.Position()
 	c.Offset, c.Length = at.Offset, at.Length
+	if err == nil {
+		err = trailer
+	}
 	return err
 }
 

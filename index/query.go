@@ -287,6 +287,12 @@ func (s *scan) file(id uint32) (string, error) {
 // Digest returns the earliest capture, of files for which covers is true (nil: all), that holds a payload of that
 // digest; revisits do not count. False if there is none.
 func (x *Index) Digest(ctx context.Context, digest string, covers func(file string) bool) (cdx.Capture, bool, error) {
+	return x.Original(ctx, digest, covers, nil)
+}
+
+// Original is Digest, of captures that the gate lets pass; nil: all.
+func (x *Index) Original(ctx context.Context, digest string, covers func(file string) bool,
+	gate cdx.Gate) (cdx.Capture, bool, error) {
 	if err := x.gate.enter(); err != nil {
 		return cdx.Capture{}, false, err
 	}
@@ -295,14 +301,14 @@ func (x *Index) Digest(ctx context.Context, digest string, covers func(file stri
 	defer txn.Discard()
 	s := &scan{x: x, ctx: ctx, txn: txn, asOf: txn.ReadTs(), covers: covers, seen: map[uint32]string{}}
 	digest = tidyDigest(digest)
-	c, ok, err := s.digest(digest)
+	c, ok, err := s.digest(digest, gate)
 	if err != nil {
 		return cdx.Capture{}, false, fmt.Errorf("look up digest %.80s: %w", digest, err)
 	}
 	return c, ok, nil
 }
 
-func (s *scan) digest(digest string) (cdx.Capture, bool, error) {
+func (s *scan) digest(digest string, gate cdx.Gate) (cdx.Capture, bool, error) {
 	prefix := append([]byte{prefixDigest}, digestHash(digest)...)
 	it := s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix, PrefetchValues: false})
 	defer it.Close()
@@ -328,8 +334,8 @@ func (s *scan) digest(digest string) (cdx.Capture, bool, error) {
 		} else if err != nil {
 			return cdx.Capture{}, false, err
 		}
-		if c.Digest == digest {
-			c.File = file
+		c.File = file
+		if c.Digest == digest && (gate == nil || gate.Passes(&c)) {
 			return c, true, nil
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/pages"
+	"holdfast/node/policy"
 	"holdfast/node/runner"
 	"holdfast/node/soundness"
 	"holdfast/node/status"
@@ -39,8 +40,10 @@ func (n *Node) backend() api.Backend {
 			Ledgers: ledgers.Nodes{Ledgers: n.ledgers}, Backups: n.backups,
 			Checks: soundness.Nodes{Checks: n.sound}},
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs, Ended: n.jobs,
-		Secrets:  vault.Sealing{Vault: n.vault},
-		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes,
+		Secrets: vault.Sealing{Vault: n.vault},
+		Reading: api.Reading{Captures: lookup.Arranged{Captures: n.captures}, Policy: n.policy.InForce,
+			Contents: policy.NewContents(n.files().Open)},
+		Index:   n.indexes,
 		Invites: membership.Invites{Member: n.member(), Propose: n.agreed.Propose},
 		Ingests: n.ingests, Indexes: n.jobIndexes,
 		Foresight: api.Foresight{Previews: harvester.Previews{Harvester: n.harvester},

@@ -64,6 +64,8 @@ func (n *Node) handleActs() {
 	look := warrant.Deed{Act: catalog.Look}
 	to.answers(replica.VerifyCall, warrant.Answer(w, replica.VerifyCall,
 		func(catalog.FileName) warrant.Deed { return w.Here(catalog.CheckCopies) }, warrant.Whoever(own.Verify)))
+	to.answers(replica.RereadCall, warrant.Answer(w, replica.RereadCall,
+		func(catalog.FileName) warrant.Deed { return w.Here(catalog.CheckCopies) }, warrant.Whoever(own.Reread)))
 	to.answers(replica.FindCall, warrant.Answer(w, replica.FindCall,
 		func(replica.Held) warrant.Deed { return w.Here(catalog.CheckCopies) }, warrant.Whoever(own.Find)))
 	to.answers(replica.StraysCall, warrant.Answer(w, replica.StraysCall,

@@ -31,6 +31,7 @@ import (
 	"holdfast/node/metadata"
 	"holdfast/node/notices"
 	"holdfast/node/owed"
+	"holdfast/node/policy"
 	"holdfast/node/runner"
 	"holdfast/node/session"
 	"holdfast/node/soundness"
@@ -82,6 +83,7 @@ type keeping struct {
 	index    *index.Index    // nil on a node of a checksum replica, as the indexer is
 	indexer  *lookup.Indexer // nil on a node of a checksum replica
 	captures *lookup.Captures
+	policy   *policy.Policy  // by which readers are answered
 	answers  replica.Answers // of other nodes about what is here
 }
 

@@ -21,6 +21,7 @@ import (
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/owed"
+	"holdfast/node/policy"
 	"holdfast/node/soundness"
 	"holdfast/peer"
 	"holdfast/raft"
@@ -181,6 +182,8 @@ func (n *Node) openReplica() error {
 		More: func(v catalog.View) ([]alert.Alert, error) { return membership.Unlisted(n.cfg.File, v) }}
 	n.captures = lookup.New(lookup.Config{Self: n.id, Place: n.cfg.Replica.Place, Indexer: n.indexer, Doubts: doubts,
 		Catalog: n.raft, Carrier: carrier{n.peer}, Alive: n.alive, Log: n.log})
+	n.policy = policy.New(policy.Config{Agreement: n.raft, File: in("access-confirmed"), Disk: n.disk,
+		Age: time.Duration(n.cfg.Limits.AccessAge), Now: time.Now, Log: n.log.With("room", "policy")})
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	asked "holdfast/catalog/batches"
+	"holdfast/catalog/rules"
 	"holdfast/node/front"
 	"holdfast/node/harvester"
 	"holdfast/node/membership"
@@ -99,6 +100,7 @@ func (n *Node) parts(answer handlers, ports front.Front) []part {
 			return n.captures.Cover(ctx, changed, n.changed.C)
 		}, catalog.PrefixLayout, catalog.PrefixMembers, catalog.PrefixReplicas)},
 	}...)
+	all = append(all, part{"policy", n.watching(n.policy.Run, rules.Keys()...)})
 	if n.indexer != nil {
 		all = append(all, part{"index", n.indexer.Run}, part{"lack", n.lack()})
 	}

@@ -80,6 +80,6 @@ func (n *Node) replayHandler(offered *words.Offer) (*replay.Handler, error) {
 	cfg := replay.Config{Title: n.roster.Known().Cluster.Name, Spool: incoming, SpoolRoom: func(size int64) bool {
 		left, err := n.room.Left(incoming)
 		return err == nil && left >= size
-	}, Languages: offered}
+	}, Languages: offered, Policy: n.policy.InForce}
 	return replay.New(cfg, n.captures, archive.Records{Replica: n.replica}, n.log)
 }

@@ -28,7 +28,7 @@ func TestBrowserPages(t *testing.T) {
 	full.captures = append(full.captures, s.captures...)
 	maps.Copy(full.files, s.files)
 	slices.SortStableFunc(full.captures, func(a, c cdx.Capture) int { return a.Compare(&c) })
-	srv := server(t, full, Config{Policy: blocking, Title: "Lindhaven <script>alert(1)</script>"})
+	srv := server(t, full, Config{Policy: inForce(blocking()), Title: "Lindhaven <script>alert(1)</script>"})
 	tab := b.Open(t, srv.URL, browsertest.View{Width: 1440})
 	for i, path := range slices.Sorted(maps.Keys(pages)) {
 		for n := range 2 { // light and dark

@@ -76,7 +76,7 @@ func (h *Handler) gather(r *http.Request, q cdx.Query, wanted int) (*calendar, i
 	missing := 0
 	counts := map[int]int{}
 	days := map[[2]int]int{}
-	rules := h.cfg.Policy()
+	sight := sightOf(r.Context())
 	for c, err := range h.captures.Query(r.Context(), q) {
 		var incomplete *cdx.Incomplete
 		if errors.As(err, &incomplete) {
@@ -86,9 +86,8 @@ func (h *Handler) gather(r *http.Request, q cdx.Query, wanted int) (*calendar, i
 		if err != nil {
 			return nil, 0, err
 		}
-		decision, _ := rules.Decide(c.Key, c.Timestamp)
 		at := timeOf(c.Timestamp)
-		if decision == access.Exclude || at.IsZero() {
+		if at.IsZero() {
 			continue
 		}
 		if cal.Total == 0 {
@@ -110,7 +109,7 @@ func (h *Handler) gather(r *http.Request, q cdx.Query, wanted int) (*calendar, i
 			cal.Cut = true
 			continue
 		}
-		item := listed{Capture: c, Blocked: decision == access.Block, Kind: kindName(&c)}
+		item := listed{Capture: c, Blocked: sight.Decide(c.Key, c.Timestamp).Access == access.Block, Kind: kindName(&c)}
 		if days[day] == 1 {
 			item.Anchor = c.Timestamp[:8]
 		}

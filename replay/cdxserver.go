@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"encoding/json"
 
-	"holdfast/access"
 	"holdfast/cdx"
 )
 
@@ -59,7 +57,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, co
 	write func([]byte, *cdx.Capture) []byte) {
 	out := bufio.NewWriterSize(w, 32<<10)
 	defer out.Flush()
-	rules := h.cfg.Policy()
+	governedQuery(w, r, q)
 	var line []byte
 	begun, missing := false, 0
 	begin := func() {
@@ -88,9 +86,6 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, co
 		case err != nil:
 			h.log.Warn("CDX query ended early", "url", q.URL, "error", err)
 			panic(http.ErrAbortHandler) // the reader must not take this for the end
-		}
-		if decision, _ := rules.Decide(c.Key, c.Timestamp); decision == access.Exclude {
-			continue
 		}
 		begin()
 		line = append(write(line[:0], &c), '\n')
@@ -231,6 +226,7 @@ func (h *Handler) timeMap(w http.ResponseWriter, r *http.Request, path string) {
 
 // writeTimeMap writes the captures of a URL as links (RFC 7089).
 func (h *Handler) writeTimeMap(w http.ResponseWriter, r *http.Request, q cdx.Query) {
+	governedQuery(w, r, q)
 	ends, incomplete, err := h.span(r, q)
 	if err != nil {
 		h.unasked(w, r, err)
@@ -251,7 +247,7 @@ func (h *Handler) writeTimeMap(w http.ResponseWriter, r *http.Request, q cdx.Que
 		"until=\"%s\",\n",
 		base, linkSafe(q.URL), timeOf(ends[0]).Format(http.TimeFormat), timeOf(ends[1]).Format(http.TimeFormat))
 	fmt.Fprintf(out, "<%s/web/%s>; rel=\"timegate\",\n<%s>; rel=\"original\"", base, linkSafe(q.URL), linkSafe(q.URL))
-	for c, err := range h.mayBeSeen(r, q) {
+	for c, err := range cdx.Arrange(q, h.captures.Query(r.Context(), q)) {
 		var incomplete *cdx.Incomplete
 		if errors.As(err, &incomplete) {
 			continue
@@ -269,7 +265,7 @@ func (h *Handler) writeTimeMap(w http.ResponseWriter, r *http.Request, q cdx.Que
 // span returns the times of the first and last capture, empty if none are known, and the shards that could not be
 // asked.
 func (h *Handler) span(r *http.Request, q cdx.Query) (ends [2]string, incomplete *cdx.Incomplete, err error) {
-	for c, err := range h.mayBeSeen(r, q) {
+	for c, err := range cdx.Arrange(q, h.captures.Query(r.Context(), q)) {
 		if errors.As(err, &incomplete) {
 			continue
 		}
@@ -282,21 +278,4 @@ func (h *Handler) span(r *http.Request, q cdx.Query) (ends [2]string, incomplete
 		ends[1] = max(ends[1], c.Timestamp)
 	}
 	return ends, incomplete, nil
-}
-
-// mayBeSeen returns the captures that may be known of.
-func (h *Handler) mayBeSeen(r *http.Request, q cdx.Query) iter.Seq2[cdx.Capture, error] {
-	rules := h.cfg.Policy()
-	return func(yield func(cdx.Capture, error) bool) {
-		for c, err := range cdx.Arrange(q, h.captures.Query(r.Context(), q)) {
-			if err == nil {
-				if decision, _ := rules.Decide(c.Key, c.Timestamp); decision == access.Exclude {
-					continue
-				}
-			}
-			if !yield(c, err) {
-				return
-			}
-		}
-	}
 }

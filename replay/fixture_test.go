@@ -13,8 +13,10 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"holdfast/access"
 	"holdfast/cdx"
 	"holdfast/warc"
 )
@@ -46,10 +48,16 @@ func (s *shelf) Query(_ context.Context, q cdx.Query) iter.Seq2[cdx.Capture, err
 	}
 }
 
-// Digest implements Captures.
-func (s *shelf) Digest(_ context.Context, digest string) (cdx.Capture, bool, error) {
+// inForce returns a policy that is confirmed.
+func inForce(p access.Policy) func() (access.InForce, error) {
+	ready := p.Compile()
+	return func() (access.InForce, error) { return access.InForce{Compiled: ready}, nil }
+}
+
+// Original implements Captures.
+func (s *shelf) Original(_ context.Context, digest string, gate cdx.Gate) (cdx.Capture, bool, error) {
 	for _, c := range s.captures {
-		if c.Digest == digest && !c.Revisit() {
+		if c.Digest == digest && !c.Revisit() && gate.Passes(&c) {
 			return c, true, nil
 		}
 	}
@@ -133,7 +141,13 @@ func server(t *testing.T, s *shelf, cfg Config) *httptest.Server {
 // get fetches a path without following redirects or unpacking.
 func get(t *testing.T, srv *httptest.Server, path string, header ...string) (*http.Response, string) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, srv.URL+path, nil)
+	return ask(t, srv, http.MethodGet, path, header...)
+}
+
+// ask fetches a path by a method without following redirects or unpacking.
+func ask(t *testing.T, srv *httptest.Server, method, path string, header ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, srv.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,4 +173,29 @@ func gzipped(s string) string {
 	io.WriteString(z, s)
 	z.Close()
 	return b.String()
+}
+
+// countedShelf is a shelf that counts how often a file is read from its beginning to its end.
+type countedShelf struct {
+	*shelf
+	beginnings atomic.Int64
+}
+
+// Open implements Records.
+func (c *countedShelf) Open(ctx context.Context, file string, offset, length int64) (io.ReadCloser, error) {
+	if offset == 0 && length == 0 {
+		c.beginnings.Add(1)
+	}
+	return c.shelf.Open(ctx, file, offset, length)
+}
+
+func (c *countedShelf) server(t *testing.T) *httptest.Server {
+	t.Helper()
+	h, err := New(Config{}, c, c, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv
 }

@@ -62,14 +62,14 @@ func filled() *shelf {
 }
 
 func blocking() access.Policy {
-	return access.Policy{Rules: []access.Rule{{Prefix: "com,example)/blocked", Access: access.Block, Reason: "By <court> order."}}}
+	return access.Policy{Rules: []access.Rule{{Prefix: "com,example)/blocked", Access: access.Block, Message: "By <court> order."}}}
 }
 
 // Every page, in every language: has the language, a title, one heading, labels, links that keep the language; no message
 // is left in English or as its name, and nothing is inline.
 func TestEveryPageInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	srv := server(t, filled(), Config{Policy: blocking})
+	srv := server(t, filled(), Config{Policy: inForce(blocking())})
 	heard := map[string]map[string]string{}
 	for path, status := range ownPages() {
 		heard[path] = map[string]string{}
@@ -338,7 +338,7 @@ func TestEachPropertyOfTheBarIsImportant(t *testing.T) {
 func TestNobodyIsLedAway(t *testing.T) {
 	t.Parallel()
 	shelf := filled()
-	h, err := New(Config{Policy: blocking}, shelf, shelf, slog.New(slog.DiscardHandler))
+	h, err := New(Config{Policy: inForce(blocking())}, shelf, shelf, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +419,7 @@ func TestAHostileAcceptLanguage(t *testing.T) {
 // A reason that the archive's people wrote stands apart from the program's own words, as text.
 func TestAReasonIsText(t *testing.T) {
 	t.Parallel()
-	srv := server(t, filled(), Config{Policy: blocking})
+	srv := server(t, filled(), Config{Policy: inForce(blocking())})
 	_, body := get(t, srv, "/_/de/web/20260101000000/http://example.com/blocked")
 	if !strings.Contains(body, "<bdi>By &lt;court&gt; order.</bdi>") || !strings.Contains(body, "darf aber nicht gezeigt werden") {
 		t.Errorf("%s", body)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/access"
 	"holdfast/cdx"
 	"holdfast/internal/look"
 )
@@ -111,7 +110,9 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, page 
 	header.Set("Content-Language", v.Tag())
 	header.Set("Content-Security-Policy", ownPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cache-Control", "no-cache") // the next crawl changes what it says
+	if header.Get("Cache-Control") != noStore {
+		header.Set("Cache-Control", "no-cache") // the next crawl changes what it says
+	}
 	header.Set("Content-Length", fmt.Sprint(b.Len()))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -173,6 +174,11 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
 func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil { // the reader has gone away, or this node stops: never an empty page with a 200
 		h.later(w, r, "replay.ended-early")
+		return
+	}
+	var closed *refusal
+	if errors.As(err, &closed) {
+		h.refuse(w, r, *closed)
 		return
 	}
 	if errors.Is(err, errNoOriginal) {
@@ -257,7 +263,6 @@ const maxScanned = 50_000
 // could not be asked. An error comes with what was found before it.
 func (h *Handler) addresses(r *http.Request, q cdx.Query, n int) (list []address, more bool, missing int, err error) {
 	q.Limit = maxScanned
-	rules := h.cfg.Policy()
 	scanned, lastKey := 0, ""
 	for c, err := range h.captures.Query(r.Context(), q) {
 		var incomplete *cdx.Incomplete
@@ -270,9 +275,6 @@ func (h *Handler) addresses(r *http.Request, q cdx.Query, n int) (list []address
 		}
 		if scanned++; scanned > maxScanned {
 			return list, true, missing, nil
-		}
-		if decision, _ := rules.Decide(c.Key, c.Timestamp); decision == access.Exclude {
-			continue
 		}
 		if c.Key != lastKey {
 			if len(list) == n {
@@ -296,7 +298,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, t target) {
 	}
 	q := cdx.Query{URL: address, Match: scope}
 	if _, err := q.Compile(); err != nil {
-		h.fail(w, r, http.StatusBadRequest, "That is not a URL that could have been archived.")
+		h.fail(w, r, http.StatusBadRequest, "replay.bad-url")
 		return
 	}
 	if scope == cdx.Exact {

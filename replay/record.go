@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"holdfast/access"
 	"holdfast/cdx"
 	"holdfast/internal/coding"
 	"holdfast/warc"
@@ -22,6 +23,7 @@ var errNoOriginal = errors.New("the capture that this revisit refers to is not i
 // and its payload as recorded.
 type document struct {
 	capture cdx.Capture
+	content string // the key of the capture that has the content
 	status  int
 	header  warc.Header
 	payload io.Reader    // transfer coding removed, content coding kept
@@ -68,7 +70,7 @@ func (h *Handler) open(ctx context.Context, c cdx.Capture) (*document, error) {
 		own, _ = rec.HTTP() // a revisit may do without
 	}
 	rec.Close()
-	original, err := h.original(ctx, c)
+	original, err := original(ctx, h.captures, c)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +83,7 @@ func (h *Handler) open(ctx context.Context, c cdx.Capture) (*document, error) {
 		rec.Close()
 		return nil, err
 	}
+	d.content = original.Key
 	if d.flaw == "" {
 		d.flaw = flaw
 	}
@@ -121,8 +124,8 @@ const maxShared = 10_000
 
 // findRecord reads on to the capture's record: the first, but in files of tools
 // that pack several into one gzip member.
-func findRecord(in io.Reader, c cdx.Capture) (*warc.Record, error) {
-	r, err := warc.NewReader(in, c.File)
+func findRecord(in io.Reader, c cdx.Capture, d *warc.Dictionary) (*warc.Record, error) {
+	r, err := warc.NewRecordReader(in, c.File, d)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +153,7 @@ func findRecord(in io.Reader, c cdx.Capture) (*warc.Record, error) {
 }
 
 func newDocument(c cdx.Capture, rec *whole) (*document, error) {
-	d := &document{capture: c, closer: rec, status: 200, size: rec.Size, flaw: rec.flaw}
+	d := &document{capture: c, content: c.Key, closer: rec, status: 200, size: rec.Size, flaw: rec.flaw}
 	source := &watched{in: rec.block}
 	d.payload, d.broken = source, func() error { return source.err }
 	if !rec.IsHTTP() {
@@ -174,8 +177,23 @@ func newDocument(c cdx.Capture, rec *whole) (*document, error) {
 }
 
 // original finds the capture that a revisit repeats: by the URL and date it
-// names, else by digest under the same URL, else by digest anywhere.
-func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, error) {
+// names, else by digest under the same URL, else by digest anywhere. The reader must be allowed to see it: what a rule
+// closes is not opened by another capture that refers to it.
+func original(ctx context.Context, in Captures, c cdx.Capture) (cdx.Capture, error) {
+	sight := sightOf(ctx)
+	found, err := repeated(ctx, in, c, access.Open{Sight: sight})
+	if !errors.Is(err, errNoOriginal) {
+		return found, err
+	}
+	found, closed := repeated(ctx, in, c, blocked{sight})
+	if closed == nil {
+		return cdx.Capture{}, &refusal{sight.Decide(found.Key, found.Timestamp).Message}
+	}
+	return cdx.Capture{}, closed
+}
+
+// repeated is original, of the captures that the gate lets pass.
+func repeated(ctx context.Context, in Captures, c cdx.Capture, gate cdx.Gate) (cdx.Capture, error) {
 	var unasked error // why it is not known what the archive has
 	for _, try := range []struct {
 		url, timestamp string
@@ -184,28 +202,29 @@ func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, err
 		if try.url == "" || try.timestamp == "" {
 			continue
 		}
-		q := cdx.Query{URL: try.url, Sort: cdx.Closest, Closest: try.timestamp, Limit: 20,
+		q := cdx.Query{URL: try.url, Sort: cdx.Closest, Closest: try.timestamp, Limit: 20, Gate: gate,
 			Filters: []string{"!=mime:" + cdx.RevisitMIME}}
-		if c.Digest != "" && !try.same {
+		switch {
+		case try.same:
+			q.From, q.To = try.timestamp, try.timestamp
+		case c.Digest != "":
 			q.Filters = append(q.Filters, "=digest:"+c.Digest)
+		default: // the server said that nothing had changed: what came later is another page
+			q.To = c.Timestamp
 		}
-		for found, err := range cdx.Arrange(q, h.captures.Query(ctx, q)) {
+		for found, err := range cdx.Arrange(q, in.Query(ctx, q)) {
 			if err != nil {
 				unasked = err // the missing capture may be found by digest
 				break
 			}
-			if try.same && (found.Timestamp != try.timestamp || c.Digest != "" && found.Digest != "" &&
-				c.Digest != found.Digest) {
-				continue
-			}
-			if c.Digest == "" && found.Timestamp > c.Timestamp {
+			if try.same && c.Digest != "" && found.Digest != "" && c.Digest != found.Digest {
 				continue
 			}
 			return found, nil
 		}
 	}
 	if c.Digest != "" {
-		found, ok, err := h.captures.Digest(ctx, c.Digest)
+		found, ok, err := in.Original(ctx, c.Digest, gate)
 		if err != nil {
 			return cdx.Capture{}, fmt.Errorf("look up %s: %w", c.Digest, err)
 		}

@@ -19,15 +19,17 @@ import (
 	"holdfast/internal/coding"
 	"holdfast/internal/look"
 	"holdfast/internal/words"
+	"holdfast/replay/rewrite"
 )
 
 // Captures finds captures.
 type Captures interface {
 	// Query yields matching captures in order of key, then time, all that the
 	// arranged answer may hold. An answer that lacks shards ends in a *cdx.Incomplete.
+	// It heeds the query's gate.
 	Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error]
-	// Digest returns the earliest capture with that payload; false if there is none.
-	Digest(ctx context.Context, digest string) (cdx.Capture, bool, error)
+	// Original returns the earliest capture with that payload that the gate lets pass; false if none is known.
+	Original(ctx context.Context, digest string, gate cdx.Gate) (cdx.Capture, bool, error)
 }
 
 // Records reads the archive's files.
@@ -40,12 +42,15 @@ type Records interface {
 
 // Config says how the archive is shown.
 type Config struct {
-	Title      string               // of the archive, on its pages; default "Holdfast"
-	Policy     func() access.Policy // asked for every answer; default: everything may be seen
-	BaseURL    string               // where readers reach the handler, as http://host; default: the request's host
-	MaxDecoded int64                // bytes that a compressed page may unpack to; default 256 MiB
-	NoBanner   bool                 // leave out the bar that tells readers that a page is archived
-	Languages  *words.Offer         // of own pages and the bar; default: all of the program's, English first
+	Title      string       // of the archive, on its pages; default "Holdfast"
+	BaseURL    string       // where readers reach the handler, as http://host; default: the request's host
+	MaxDecoded int64        // bytes that a compressed page may unpack to; default 256 MiB
+	NoBanner   bool         // leave out the bar that tells readers that a page is archived
+	Languages  *words.Offer // of own pages and the bar; default: all of the program's, English first
+	// Policy is asked for every answer; an error refuses the reader. Readers are told by the addresses of requests.
+	// Default: everything may be seen.
+	Policy func() (access.InForce, error)
+	Now    func() time.Time // default: the machine's
 	// folder for records that are too large for memory while they are verified; default: the system's
 	Spool     string
 	SpoolRoom func(n int64) bool // whether that folder's disk has room for n bytes; default: it has
@@ -63,6 +68,8 @@ type Handler struct {
 	memory   *spool
 	spool    *spool
 	codings  coding.Pool
+
+	dictionaries dictionaries
 }
 
 // New returns a handler over captures and records.
@@ -71,7 +78,10 @@ func New(cfg Config, captures Captures, records Records, log *slog.Logger) (*Han
 		cfg.Title = "Holdfast"
 	}
 	if cfg.Policy == nil {
-		cfg.Policy = func() access.Policy { return access.Policy{} }
+		cfg.Policy = everything
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	if cfg.MaxDecoded <= 0 {
 		cfg.MaxDecoded = 256 << 20
@@ -90,7 +100,7 @@ func New(cfg Config, captures Captures, records Records, log *slog.Logger) (*Han
 			return nil, err
 		}
 	}
-	h := &Handler{cfg: cfg, captures: captures, records: records, log: log, pages: p, offer: cfg.Languages,
+	h := &Handler{cfg: cfg, captures: gated{captures}, records: records, log: log, pages: p, offer: cfg.Languages,
 		style: look.Style()}
 	h.spool = &spool{dir: cfg.Spool, limit: spoolLimit, room: cfg.SpoolRoom}
 	h.memory = &spool{limit: memoryLimit}
@@ -106,11 +116,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	chosen, path := h.offer.ByPath(r.URL.EscapedPath())
-	switch {
-	case path == "/":
-		h.start(w, r)
-	case chosen == nil && path == "/_/"+h.style.Name:
+	if chosen == nil && path == "/_/"+h.style.Name {
 		h.sheet(w, r)
+		return
+	}
+	if path == "/" { // it says nothing of what the archive holds
+		h.start(w, r)
+		return
+	}
+	if r = h.admit(w, r); r == nil {
+		return
+	}
+	switch {
 	case path == "/cdx" || path == "/cdx/":
 		h.cdxServer(w, r)
 	case strings.HasPrefix(path, "/timemap/"):
@@ -236,7 +253,7 @@ func (h *Handler) stray(w http.ResponseWriter, r *http.Request) {
 	chosen, from := h.offer.ByPath(from)
 	if from, ok := strings.CutPrefix(from, "/web/"); ok {
 		t := parseTarget(from)
-		if to, ok := resolve(t.url, withQuery(r.URL.EscapedPath(), r)); ok && t.timestamp != "" && !t.list {
+		if to, ok := rewrite.Resolve(t.url, withQuery(r.URL.EscapedPath(), r)); ok && t.timestamp != "" && !t.list {
 			redirect(w, prefixOf(chosen)+"/web/"+t.timestamp+t.modifier+"/"+to, http.StatusTemporaryRedirect)
 			return
 		}

@@ -206,10 +206,10 @@ func TestPolicy(t *testing.T) {
 	b.html("20260101000000", "http://example.com/blocked", "secret")
 	b.html("20260101000000", "http://example.com/hidden", "secret")
 	rules := access.Policy{Rules: []access.Rule{
-		{Prefix: "com,example)/blocked", Access: access.Block, Reason: "By court order."},
+		{Prefix: "com,example)/blocked", Access: access.Block, Message: "By court order."},
 		{Prefix: "com,example)/hidden", Access: access.Exclude},
 	}}
-	srv := server(t, s, Config{Policy: func() access.Policy { return rules }})
+	srv := server(t, s, Config{Policy: inForce(rules)})
 	for _, tt := range []struct {
 		path   string
 		status int

@@ -74,7 +74,7 @@ func TestATimeMapBeyondManyThatAreExcluded(t *testing.T) {
 	rules := access.Policy{Rules: []access.Rule{
 		hidden("20260101000000", "20260101000050"), hidden("20260101000110", "20260101000200"),
 	}}
-	srv := server(t, s, Config{Policy: func() access.Policy { return rules }})
+	srv := server(t, s, Config{Policy: inForce(rules)})
 	resp, body := get(t, srv, "/timemap/link/http://example.com/")
 	if resp.StatusCode != 200 || strings.Count(body, `rel="memento"`) != 19 {
 		t.Fatalf("%d with %d captures: %.300s", resp.StatusCode, strings.Count(body, `rel="memento"`), body)

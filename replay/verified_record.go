@@ -76,15 +76,21 @@ type stored struct {
 	length int64
 	file   *os.File
 	memory bool // the bytes are kept in memory
+
+	dictionary *warc.Dictionary // that they are compressed with; nil: none
 }
 
 // stored opens the record's bytes and keeps them where they have room.
 func (h *Handler) stored(ctx context.Context, c cdx.Capture) (*stored, error) {
+	dictionary, err := h.dictionary(ctx, c.File, c.Offset)
+	if err != nil {
+		return nil, err
+	}
 	in, err := h.records.Open(ctx, c.File, c.Offset, c.Length)
 	if err != nil {
 		return nil, err
 	}
-	s := &stored{h: h, source: in, length: c.Length}
+	s := &stored{h: h, source: in, length: c.Length, dictionary: dictionary}
 	switch {
 	case c.Length <= 0:
 	case c.Length <= inMemory && h.memory.take(c.Length):
@@ -156,7 +162,7 @@ func (s *stored) check(ctx context.Context, c cdx.Capture) (checked, error) {
 	if s.kept != nil {
 		in = io.NewSectionReader(s.kept, 0, s.length)
 	}
-	rec, err := findRecord(in, c)
+	rec, err := findRecord(in, c, s.dictionary)
 	if err != nil {
 		return checked{}, err
 	}
@@ -192,7 +198,7 @@ func (s *stored) open(ctx context.Context, c cdx.Capture, found checked) (*whole
 		s.source.Close()
 		s.source, in = again, again
 	}
-	rec, err := findRecord(in, c)
+	rec, err := findRecord(in, c, s.dictionary)
 	if err != nil {
 		return nil, err
 	}

@@ -83,8 +83,14 @@ func (a Answers) Challenge(ctx context.Context, from catalog.NodeID, c Challenge
 
 // Verify answers a VerifyCall.
 func (a Answers) Verify(ctx context.Context, _ catalog.NodeID, name catalog.FileName) (Held, error) {
-	held, err := a.Replica.Verify(ctx, name)
+	held, err := a.Replica.Again.Verify(ctx, name)
 	return held, reasoned(err)
+}
+
+// Reread answers a RereadCall.
+func (a Answers) Reread(ctx context.Context, _ catalog.NodeID, name catalog.FileName) (Reread, error) {
+	read, err := a.Replica.Again.Read(ctx, name)
+	return read, reasoned(err)
 }
 
 // Find answers a FindCall: whether this node has a file's bytes.

@@ -89,8 +89,12 @@ type Challenges struct {
 	// the first that were not answered rightly, and how those of each replica's copies ended
 	Unanswered []Unanswered                  `json:"unanswered,omitempty"`
 	Asked      map[catalog.ReplicaName]Asked `json:"asked,omitempty"`
+	// of the unanswered: those answered rightly when they were asked again, but for those that were wrong before
+	Answered int `json:"answered,omitempty"`
 	// late answers of each node in a row, while the audit is at work; of whoever carries it out alone
 	late map[catalog.NodeID]int
+	// nodes that were not ready after some tries: they are not tried so often again. As late
+	hasty map[catalog.NodeID]bool
 }
 
 // Tally counts what an audit has found so far.

@@ -28,6 +28,9 @@ type Challenge struct {
 // ErrNotExaminer refuses a challenge of a node that is not to examine the copy.
 var ErrNotExaminer = errors.New("the node that asks is not the one that examines this copy")
 
+// ErrNotReady refuses a challenge because the node is starting or stopping, or its catalog is behind.
+var ErrNotReady = errors.New("the node is not ready to answer")
+
 // newNonce draws a nonce.
 func newNonce() []byte {
 	nonce := make([]byte, nonceSize)
@@ -99,7 +102,8 @@ func (r *agreed) examinerOf(name catalog.FileName, replica catalog.ReplicaName, 
 
 // Challenge answers a challenge of the node from, which must be the copy's examiner. The bytes are read; when they turn
 // out wrong or gone, that is reported to the catalog besides. A few at a time, else ErrBusy; ErrNotMounted while the
-// copy's disk is away.
+// copy's disk is away; ErrNotReady when the catalog here cannot be read, or does not know the file: that it is behind
+// says nothing about the copy.
 func (r *server) Challenge(ctx context.Context, from catalog.NodeID, c Challenge) ([]byte, error) {
 	if len(c.Nonce) != nonceSize {
 		return nil, fmt.Errorf("challenge for %s: a nonce of %d bytes: want %d", c.Name, len(c.Nonce), nonceSize)
@@ -107,9 +111,9 @@ func (r *server) Challenge(ctx context.Context, from catalog.NodeID, c Challenge
 	f, who, err := r.examinerOf(c.Name, r.cfg.Replica, c.Draw)
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
-		return nil, ErrNotHere
+		return nil, fmt.Errorf("%w: its catalog does not know %s", ErrNotReady, c.Name)
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrNotReady, err)
 	case who != from:
 		return nil, ErrNotExaminer
 	case r.sums != nil:
@@ -122,7 +126,7 @@ func (r *server) Challenge(ctx context.Context, from catalog.NodeID, c Challenge
 	defer release()
 	_, good, err := r.mine(c.Name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrNotReady, err)
 	}
 	mac, got, err := c.readFor(ctx, r.store, from, r.cfg.Self, heldAs(f), r.answering)
 	switch {
@@ -135,6 +139,8 @@ func (r *server) Challenge(ctx context.Context, from catalog.NodeID, c Challenge
 			r.doubtful(ctx, missingFinding(c.Name))
 		}
 		return nil, ErrNotHere
+	case ctx.Err() != nil: // whoever asks has given up, or this node stops
+		return nil, fmt.Errorf("%w: %w", ErrNotReady, ctx.Err())
 	case r.store.lost(c.Name, err):
 		r.doubtful(ctx, corruptFinding(c.Name, catalog.Digest{}))
 	case err == nil && got != heldAs(f) && good:

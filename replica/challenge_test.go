@@ -35,17 +35,23 @@ func (n *node) Challenge(ctx context.Context, to catalog.NodeID, c Challenge) ([
 
 // challenging returns a running cluster that challenges, with some complete files.
 func challenging(t *testing.T, names ...string) (*cluster, []catalog.FileName) {
+	c := challengers(t, names...)
+	t.Cleanup(c.run(names...))
+	all := c.node(names[0]).putSome(6, 1000)
+	c.complete(all...)
+	sleep(t.Context(), time.Minute)
+	return c, all
+}
+
+// challengers is a cluster that challenges, of which nothing runs.
+func challengers(t *testing.T, names ...string) *cluster {
 	c := newCluster(t, names...)
 	for _, name := range names {
 		c.must(catalog.UpdateMember, map[string]any{"id": nodeID(name), "level": files.LevelOfChallenges})
 	}
 	c.must(catalog.RaiseLevel, catalog.LevelChange{Level: files.LevelOfChallenges})
 	c.must(files.DrawLots, files.Drawing{Node: nodeID(names[0]), Number: 1})
-	t.Cleanup(c.run(names...))
-	all := c.node(names[0]).putSome(6, 1000)
-	c.complete(all...)
-	sleep(t.Context(), time.Minute)
-	return c, all
+	return c
 }
 
 // challenge lets the node challenge all it is to examine of the replica.
@@ -235,7 +241,7 @@ func TestWhoMayChallenge(t *testing.T) {
 			"a stranger":            {"gone", Challenge{all[0], 1, nonce}, ErrNotExaminer},
 			"by a draw to come":     {"north-1", Challenge{all[0], 2, nonce}, ErrNotExaminer},
 			"by no draw":            {"north-1", Challenge{all[0], 0, nonce}, ErrNotExaminer},
-			"for what is not there": {"north-1", Challenge{"no.warc.gz", 1, nonce}, ErrNotHere},
+			"for what is not known": {"north-1", Challenge{"no.warc.gz", 1, nonce}, ErrNotReady},
 		} {
 			mac, err := c.node("south-1").r.Challenge(t.Context(), nodeID(tt.from), tt.c)
 			if !errors.Is(err, tt.err) || (err == nil) != (len(mac) == 32) || (err == nil) != (tt.err == nil) {
@@ -369,7 +375,7 @@ func TestADiskThatIsAwayIsNoWrongAnswer(t *testing.T) {
 			if got.Wrong+got.Late > 0 || got.Excepted > 0 || got.Files > 0 || got.Refused+got.Unreached != len(all) {
 				t.Errorf("%s: %+v", whose, got)
 			}
-			if _, err := c.node(whose).r.Verify(t.Context(), all[0]); !errors.Is(err, ErrNotMounted) {
+			if _, err := c.node(whose).r.Again.Verify(t.Context(), all[0]); !errors.Is(err, ErrNotMounted) {
 				t.Errorf("%s: read again: %v", whose, err)
 			}
 			for _, name := range all {

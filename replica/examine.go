@@ -29,13 +29,18 @@ const (
 	AnswerUnread Outcome = "unread"
 )
 
-// Unanswered is a challenge that was not answered rightly.
+// Unanswered is a challenge that was not answered rightly, the last time that it was asked.
 type Unanswered struct {
 	Name    catalog.FileName    `json:"name"`
 	Replica catalog.ReplicaName `json:"replica"`
 	Node    catalog.NodeID      `json:"node,omitempty"`
 	Outcome Outcome             `json:"outcome"`
 	Why     string              `json:"why,omitempty"`
+	At      time.Time           `json:"at,omitzero"`      // when it was asked first
+	Tries   int                 `json:"tries,omitempty"`  // how often it was asked again
+	Next    time.Time           `json:"next,omitzero"`    // when it is asked again; zero: never
+	Settled time.Time           `json:"settled,omitzero"` // when it was answered rightly after all, or came to nothing
+	Moot    bool                `json:"moot,omitempty"`   // it came to nothing: nobody is to ask for it any more
 }
 
 // How many challenges a node answers at once, how long an answer may take in all, and how many bytes a second it is to
@@ -47,6 +52,8 @@ const (
 	// lateInARow is after how many late answers of a node an audit asks it no more: one that hangs would hold up this
 	// audit, and all that are due behind it, by minutes for each file.
 	lateInARow = 3
+	// unreadyTries is how often a node is asked that is not ready, with growing pauses of seconds.
+	unreadyTries = 4
 )
 
 // target is a copy that this node is to challenge.
@@ -226,36 +233,57 @@ func (e *examining) again(t target) (now target, gone bool, err error) {
 	return now, gone, err
 }
 
-// one challenges a copy and counts the outcome. A copy that changes meanwhile is challenged as it is then.
+// examined is what became of a challenge. No outcome means that the answer is right.
+type examined struct {
+	target
+	outcome Outcome
+	why     string
+	gone    bool // it is not to be challenged by this node any more
+	owed    bool // it is still to be made, or disputed
+}
+
+// one challenges a copy and counts the outcome.
 func (e *examining) one(ctx context.Context, t target) error {
+	is, err := e.find(ctx, t)
+	switch {
+	case err != nil || is.gone:
+		return err
+	case is.owed:
+		e.audits.update(func() {
+			e.audit.Owed++
+			e.audit.OwedBytes += is.file.Size
+			e.audit.asked(is.replica, 0, 0, 1)
+		})
+	case is.outcome == "":
+		e.audits.update(func() {
+			e.audit.Files++
+			e.audit.Bytes += is.file.Size
+			e.audit.asked(is.replica, 1, 0, 0)
+		})
+	default:
+		e.note(is)
+	}
+	return nil
+}
+
+// find challenges a copy, and tells the catalog of a wrong answer. A copy that changes meanwhile is challenged as it is
+// then.
+func (e *examining) find(ctx context.Context, t target) (examined, error) {
 	for tries := 0; ; tries++ {
 		now, gone, err := e.again(t)
 		if err != nil || gone {
-			return err
+			return examined{target: now, gone: gone}, err
 		}
 		if !now.good {
-			e.audits.update(func() {
-				e.audit.Owed++
-				e.audit.OwedBytes += now.file.Size
-				e.audit.asked(now.replica, 0, 0, 1)
-			})
-			return nil
+			return examined{target: now, owed: true}, nil
 		}
 		outcome, why, err := e.ask(ctx, now)
-		if err != nil {
-			return err
-		}
-		if outcome == "" {
-			e.audits.update(func() {
-				e.audit.Files++
-				e.audit.Bytes += now.file.Size
-				e.audit.asked(now.replica, 1, 0, 0)
-			})
-			return nil
+		if err != nil || outcome == "" {
+			return examined{target: now}, err
 		}
 		later, gone, err := e.again(now)
 		if err != nil {
-			return err
+			return examined{target: now}, err
 		}
 		told := outcome == AnswerWrong && !gone && !later.good // the node has found it out itself meanwhile
 		if (gone || later.since != now.since || later.node != now.node || later.good != now.good) && !told &&
@@ -264,11 +292,10 @@ func (e *examining) one(ctx context.Context, t target) error {
 		}
 		if outcome == AnswerWrong && !told {
 			if err := e.denounce(ctx, now); err != nil {
-				return err
+				return examined{target: now}, err
 			}
 		}
-		e.note(now, outcome, why)
-		return nil
+		return examined{target: now, outcome: outcome, why: agree.ClipReason(why)}, nil
 	}
 }
 
@@ -284,33 +311,39 @@ func (e *examining) denounce(ctx context.Context, t target) error {
 	return err
 }
 
-// note counts a challenge that was not answered rightly, and lists it, if there is room.
-func (e *examining) note(t target, outcome Outcome, why string) {
-	e.log.Warn("a challenge was not answered rightly", "file", t.file.Name, "replica", t.replica, "node", t.node,
-		"outcome", outcome, "why", agree.ClipReason(why))
+// note counts a challenge that was not answered rightly, and keeps it to be asked again, if there is room.
+func (e *examining) note(is examined) {
+	e.log.Warn("a challenge was not answered rightly", "file", is.file.Name, "replica", is.replica, "node", is.node,
+		"outcome", is.outcome, "why", is.why)
 	e.audits.update(func() {
-		one := e.audit
-		switch outcome {
-		case AnswerWrong:
-			one.Files++
-			one.Bytes += t.file.Size
-			one.Wrong++
-			one.asked(t.replica, 1, 1, 0)
-		case AnswerRefused:
-			one.Refused++
-			one.asked(t.replica, 0, 1, 1)
-		case AnswerLate:
-			one.Late++
-			one.asked(t.replica, 0, 1, 1)
-		default:
-			one.Unreached++
-			one.asked(t.replica, 0, 0, 1)
-		}
-		if len(one.Unanswered) < listed {
-			one.Unanswered = append(one.Unanswered, Unanswered{t.file.Name, t.replica, t.node, outcome,
-				agree.ClipReason(why)})
+		e.audit.count(is.outcome, is.replica, is.file.Size, 1)
+		if len(e.audit.Unanswered) < askedAgain {
+			now := time.Now()
+			e.audit.Unanswered = append(e.audit.Unanswered, Unanswered{Name: is.file.Name, Replica: is.replica,
+				Node: is.node, Outcome: is.outcome, Why: is.why, At: now, Next: now.Add(againFirst)})
 		}
 	})
+}
+
+// count adds n challenges that ended so. The caller holds the lock of the audits.
+func (one *Audit) count(how Outcome, of catalog.ReplicaName, size int64, n int) {
+	m := int64(n)
+	switch how {
+	case AnswerWrong:
+		one.Files += m
+		one.Bytes += m * size
+		one.Wrong += n
+		one.asked(of, m, m, 0)
+	case AnswerRefused:
+		one.Refused += n
+		one.asked(of, 0, m, m)
+	case AnswerLate:
+		one.Late += n
+		one.asked(of, 0, m, m)
+	default:
+		one.Unreached += n
+		one.asked(of, 0, 0, m)
+	}
 }
 
 // ask challenges the copy, reads this node's own bytes, and compares. No outcome means that the answer is right. An
@@ -378,18 +411,28 @@ func (e *examining) compare(ctx context.Context, t target, c Challenge, mac []by
 	case len(mac) == 0:
 		return AnswerWrong, "the node does not have the file", nil
 	case !hmac.Equal(mac, right):
-		return AnswerWrong, "", nil
+		return AnswerWrong, "its answer is not that of the right bytes", nil
 	}
 	return "", "", nil
 }
 
-// answerOf asks the node for its answer, again while it is busy or does not know yet that this node is the examiner.
+// answerOf asks the node for its answer, again while it is busy, and a few times while it is not ready or does not know
+// yet that this node is the examiner.
 func (e *examining) answerOf(ctx context.Context, t target, c Challenge) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLeast+time.Duration(t.file.Size/answerPace)*time.Second)
 	defer cancel()
 	for tries := 1; ; tries++ {
 		mac, err := e.peers.Challenge(ctx, t.node, c)
-		if !errors.Is(err, ErrBusy) && !(errors.Is(err, ErrNotExaminer) && tries < 4) {
+		unready := errors.Is(err, ErrNotExaminer) || errors.Is(err, ErrNotReady)
+		if unready && (tries >= unreadyTries || e.audit.hasty[t.node]) {
+			if e.audit.hasty == nil {
+				e.audit.hasty = map[catalog.NodeID]bool{}
+			}
+			e.audit.hasty[t.node] = true
+			return mac, err
+		}
+		if !unready && !errors.Is(err, ErrBusy) {
+			delete(e.audit.hasty, t.node)
 			return mac, err
 		}
 		if sleep(ctx, backoff(tries, time.Second, 10*time.Second)) != nil {
@@ -401,5 +444,5 @@ func (e *examining) answerOf(ctx context.Context, t target, c Challenge) ([]byte
 // wasAnswered reports whether the error is the other node's answer.
 func wasAnswered(err error) bool {
 	var with interface{ Reason() string }
-	return errors.Is(err, ErrNotExaminer) || errors.As(err, &with)
+	return errors.Is(err, ErrNotExaminer) || errors.Is(err, ErrNotReady) || errors.As(err, &with)
 }

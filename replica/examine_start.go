@@ -100,6 +100,22 @@ func (r *auditor) challengesDue() (uint64, error) {
 	return draws.Last.Number, nil
 }
 
+// askedSince reports whether all copies of the replica were challenged by a later audit, which has ended.
+func (a *audits) askedSince(id string, of catalog.ReplicaName) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range slices.Backward(a.all) {
+		if one.ID == id {
+			return false
+		}
+		_, asked := one.Asked[of]
+		if asked && one.kind() == AuditChallenge && one.Scope.All() && one.State.Ended() && one.State != AuditStopped {
+			return true
+		}
+	}
+	return false
+}
+
 // noteChecks tells the catalog how the audit ended, if it was of all copies: when each kind was made last is agreed. It
 // is told once: a node that cannot tell now does so after the next one.
 func (r *auditor) noteChecks(ctx context.Context, id string) {
@@ -117,6 +133,9 @@ func (r *auditor) noteChecks(ctx context.Context, id string) {
 		checks = append(checks, check)
 	case AuditChallenge:
 		for name, of := range one.Asked {
+			if r.audits.askedSince(id, name) {
+				continue
+			}
 			check.Replica, check.Files, check.Findings, check.Missed = name, of.Files, of.Findings, of.Missed
 			checks = append(checks, check)
 		}

@@ -160,7 +160,7 @@ func writeFresh(w io.Writer, some []freshCopy) error {
 // backReader reads new copies back from the disk.
 type backReader struct {
 	*findings
-	own  func(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error)
+	own  func(ctx context.Context, name catalog.FileName) (Held, error) // reads the copy, not the outbox
 	pace *limiter
 }
 
@@ -223,7 +223,7 @@ func (r *backReader) readBack(ctx context.Context, name catalog.FileName) error 
 	if err := r.pace.wait(ctx, int(min(f.Size, 1<<30))); err != nil {
 		return err
 	}
-	got, err := r.own(ctx, r.cfg.Self, name)
+	got, err := r.own(ctx, name)
 	switch {
 	case errors.Is(err, ErrNotHere): // reported as missing
 		return nil

@@ -143,7 +143,8 @@ type Replica struct {
 	*auditor
 	*server
 	*finder
-	Disks   *Disks // of this node
+	Disks   *Disks   // of this node
+	Again   *Rereads // of this node's bytes
 	back    *backReader
 	witness *witness
 	remade  *remaking
@@ -187,10 +188,11 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 		finder: &finder{agreed: agreed, holdings: kept, entries: own, releases: free, duties: duties, pulls: pulls,
 			pace: pace}}
 	r.Disks = newDisks(r)
+	r.Again = &Rereads{findings: found, entries: own, hashes: serves.hashes, proved: proved}
 	store.left.waits = awaited(found)
 	r.remade = newRemaking(found, r.Disks, proved)
-	r.back = &backReader{findings: found, own: serves.Checksum, pace: pace}
-	r.witness = &witness{findings: found, own: serves.Checksum}
+	r.back = &backReader{findings: found, own: r.Again.Verify, pace: pace}
+	r.witness = &witness{findings: found, own: r.Again.Verify}
 	return r, nil
 }
 
@@ -202,6 +204,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{
 		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run,
 		r.runDiscards, r.compare, r.Disks.run, r.remade.run, r.back.run, r.witness.run,
+		(&again{r.auditor}).run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

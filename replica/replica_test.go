@@ -397,14 +397,14 @@ func TestACopyThatIsGoneIsReportedWhenItIsVerified(t *testing.T) {
 		if err := os.Remove(south.r.store.Path(names[0])); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := south.r.Verify(t.Context(), names[0]); !errors.Is(err, ErrNotHere) {
+		if _, err := south.r.Again.Verify(t.Context(), names[0]); !errors.Is(err, ErrNotHere) {
 			t.Errorf("verified: %v", err)
 		}
 		f, err := south.r.entry(names[0])
 		if err != nil || !f.Copy("south").Disputed || f.Copy("south").FileList != catalog.FileListMissing {
 			t.Errorf("%+v, %v", f.Copy("south"), err)
 		}
-		if _, err := south.r.Verify(t.Context(), "never-put.warc.gz"); !errors.Is(err, ErrNotHere) {
+		if _, err := south.r.Again.Verify(t.Context(), "never-put.warc.gz"); !errors.Is(err, ErrNotHere) {
 			t.Errorf("a file that nobody knows: %v", err)
 		}
 	})

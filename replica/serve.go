@@ -120,8 +120,9 @@ func (b *Bytes) part(offset, length int64) (*io.SectionReader, error) {
 	return io.NewSectionReader(b, offset, length), nil
 }
 
-// Checksum reads this node's bytes of the file at rest, for the node from, and returns their size and digest.
-// Bytes that turn out wrong are reported to the catalog besides. A few at a time, else ErrBusy.
+// Checksum reads this node's bytes of the file at rest, for the node from, and returns their size and digest: those of
+// its copy, or else those in its outbox, as whoever asks needs any that are right. Bytes that turn out wrong are
+// reported to the catalog besides, and so is a copy that is gone. A few at a time, else ErrBusy.
 func (r *server) Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error) {
 	release, ok := r.hashes.take()
 	if !ok {
@@ -130,9 +131,11 @@ func (r *server) Checksum(ctx context.Context, from catalog.NodeID, name catalog
 	defer release()
 	h := Held{Name: name}
 	path, inOutbox := r.store.outboxPath(name), !r.store.Has(name)
-	if inOutbox && (checkName(name) != nil || !isFile(path)) {
-		r.denyGone(ctx, name)
-		return h, ErrNotHere
+	if inOutbox {
+		r.denyGone(ctx, name) // the bytes in the outbox are no word on the copy
+		if checkName(name) != nil || !isFile(path) {
+			return h, ErrNotHere
+		}
 	}
 	f, good, err := r.mine(name)
 	known := err == nil
@@ -191,21 +194,4 @@ func (r *findings) doubtful(ctx context.Context, finding catalog.Finding) {
 	if _, err := r.doubt(ctx, finding.Name, finding); err != nil {
 		r.log.Warn("bad copy could not be reported", "file", finding.Name, "err", err)
 	}
-}
-
-// Verify reads this node's copy of the file again, and reports the result, right or wrong, to the catalog if that is
-// news. It returns what was found; on a node of a checksum replica, what is recorded. ErrNotMounted says that nobody
-// can tell, as the copy's disk is away.
-func (r *server) Verify(ctx context.Context, name catalog.FileName) (Held, error) {
-	if r.sums != nil {
-		if h, there := r.sums.Lookup(name); there {
-			return h, nil
-		}
-		return Held{Name: name}, ErrNotHere
-	}
-	h, err := r.Checksum(ctx, r.cfg.Self, name)
-	if away := r.store.reachable(name); away != nil && errors.Is(err, ErrNotHere) {
-		return h, fmt.Errorf("read %s again: %w", name, away)
-	}
-	return h, err
 }

@@ -19,7 +19,7 @@ const (
 // tells the catalog what it found: a copy is judged bad only when another one was read (duty.Verdicts).
 type witness struct {
 	*findings
-	own func(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error)
+	own func(ctx context.Context, name catalog.FileName) (Held, error) // reads the copy, not the outbox
 }
 
 // run reads what is asked for, soon after a dispute begins. A checksum replica has no bytes to read.
@@ -48,11 +48,7 @@ func (w *witness) look(ctx context.Context) (left bool, err error) {
 		}
 		var right []catalog.Finding
 		for _, f := range asked {
-			if !w.store.Has(f.Name) { // what lies in the outbox is no word on the copy
-				left = true
-				continue
-			}
-			switch h, err := w.own(ctx, w.cfg.Self, f.Name); {
+			switch h, err := w.own(ctx, f.Name); {
 			case ctx.Err() != nil:
 				return true, ctx.Err()
 			case err != nil: // told already, if the copy is gone or cannot be read

@@ -42,7 +42,7 @@ func TestCopiesOfDisputedFilesAreRead(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if _, err := c.node("north-1").r.Verify(t.Context(), name); err != nil {
+				if _, err := c.node("north-1").r.Again.Verify(t.Context(), name); err != nil {
 					t.Fatal(err)
 				}
 				sleep(t.Context(), 10*time.Second)
@@ -98,7 +98,7 @@ func TestACopyThatCannotBeReadIsWitnessedLater(t *testing.T) {
 		if err := os.WriteFile(c.node("north-1").r.store.Path(name), body, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.node("north-1").r.Verify(t.Context(), name); err != nil {
+		if _, err := c.node("north-1").r.Again.Verify(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 		unread := func() (is bool) {
@@ -147,7 +147,7 @@ func TestTheOutboxIsNoWitness(t *testing.T) {
 		if err := os.WriteFile(c.node("south-1").r.store.Path(name), bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.node("south-1").r.Verify(t.Context(), name); err != nil {
+		if _, err := c.node("south-1").r.Again.Verify(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 		sleep(t.Context(), 5*time.Minute)

@@ -17,6 +17,7 @@ const (
 	FileStream   = "file"
 	ChecksumCall = "file.checksum"
 	VerifyCall   = "file.verify"
+	RereadCall   = "file.reread"
 	FindCall     = "file.find"
 	AuditCall    = "audit"
 	StraysCall   = "strays"
@@ -40,6 +41,7 @@ const (
 	reasonNotHere = "not-here"
 
 	reasonNotExaminer = "not-examiner"
+	reasonNotReady    = "not-ready"
 
 	reasonNotAside = "not-aside"
 	reasonStays    = "stays"
@@ -64,6 +66,8 @@ func reasoned(err error) error {
 		return refusal{err, reasonNotHere}
 	case errors.Is(err, ErrNotExaminer):
 		return refusal{err, reasonNotExaminer}
+	case errors.Is(err, ErrNotReady):
+		return refusal{err, reasonNotReady}
 	case errors.Is(err, ErrNotAside):
 		return refusal{err, reasonNotAside}
 	case errors.Is(err, ErrStaysAside):
@@ -81,7 +85,7 @@ type said struct {
 func (s said) Is(target error) bool { return target == s.kind }
 
 // Understood turns another node's answer to a call about a file into ErrBusy, ErrNotHere or ErrNotExaminer, or one that
-// is ErrNotAside or ErrStaysAside, where it is that.
+// is ErrNotReady, ErrNotAside or ErrStaysAside, where it is that.
 func Understood(err error) error {
 	var with interface{ Reason() string }
 	if errors.As(err, &with) {
@@ -92,6 +96,8 @@ func Understood(err error) error {
 			return ErrNotHere
 		case reasonNotExaminer:
 			return ErrNotExaminer
+		case reasonNotReady:
+			return said{err, ErrNotReady}
 		case reasonNotAside:
 			return said{err, ErrNotAside}
 		case reasonStays:

@@ -50,13 +50,14 @@ var acts = map[string]act{
 	"What was set aside":                                    {},
 	"Opening the API or the readers' port to others":        {before: (*world).certify},
 	"Two addresses: the archivists' pages and the captures": {}, // it has nothing to type
-	"Monitoring":                               {}, // it has nothing to type here: it takes a person's token
-	"The log of a node":                        {},
-	"Traces":                                   {}, // it has nothing to type
-	"Ledgers: proving what a replica holds":    {after: func(w *world) { w.holds("south-1") }},
-	"Being told when nobody looks":             {},
-	"Checking the catalog":                     {},
-	"Backing up the catalog, and restoring it": {}, // it needs a key of its own: cli/testdata/nodes/backup.txtar follows it
+	"Who may see what":                                      {},
+	"Monitoring":                                            {}, // it has nothing to type here: it takes a person's token
+	"The log of a node":                                     {},
+	"Traces":                                                {}, // it has nothing to type
+	"Ledgers: proving what a replica holds":                 {after: func(w *world) { w.holds("south-1") }},
+	"Being told when nobody looks":                          {},
+	"Checking the catalog":                                  {},
+	"Backing up the catalog, and restoring it":              {}, // it needs a key of its own: cli/testdata/nodes/backup.txtar follows it
 	"Upgrading, and raising the level": {
 		before: (*world).olden, after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 	"When most voters are lost for good": {before: (*world).burnMost, after: (*world).recovered},

@@ -99,8 +99,8 @@ func (h *HTTPHead) parseStart(request bool) bool {
 		h.URI, h.Version = rest[:i], rest[i+1:]
 		return h.URI != ""
 	}
-	version, rest, _ := strings.Cut(h.StartLine, " ")
-	if !strings.HasPrefix(version, "HTTP/") {
+	version, rest, _ := strings.Cut(strings.ReplaceAll(h.StartLine, "\t", " "), " ")
+	if !strings.HasPrefix(strings.ToUpper(version), "HTTP/") && !strings.EqualFold(version, "ICY") { // as browsers do
 		return false
 	}
 	code, reason, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")

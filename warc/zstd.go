@@ -94,30 +94,39 @@ func (f *zstdFrames) prepare(dictionary []byte) error {
 	return nil
 }
 
-// dictionary reads the dictionary of size bytes, itself compressed or not.
+// dictionary reads the dictionary of size bytes, and makes the decoder with it.
 func (f *zstdFrames) dictionary(size int64) error {
-	if size > maxDictionary {
-		return fmt.Errorf("zstd dictionary of %d bytes: %w", size, ErrLimit)
-	}
-	b, err := io.ReadAll(io.LimitReader(f.src.buf, size))
+	b, err := readDictionary(f.src.buf, size)
 	if err != nil {
 		return err
 	}
+	return f.prepare(b)
+}
+
+// readDictionary reads a dictionary of size bytes, itself compressed or not.
+func readDictionary(in io.Reader, size int64) ([]byte, error) {
+	if size > maxDictionary {
+		return nil, fmt.Errorf("zstd dictionary of %d bytes: %w", size, ErrLimit)
+	}
+	b, err := io.ReadAll(io.LimitReader(in, size))
+	if err != nil {
+		return nil, err
+	}
 	if int64(len(b)) < size {
-		return fmt.Errorf("zstd dictionary: %w", ErrTruncated)
+		return nil, fmt.Errorf("zstd dictionary: %w", ErrTruncated)
 	}
 	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == zstdMagic {
 		plain, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow),
 			zstd.WithDecoderMaxMemory(maxDictionary))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer plain.Close()
 		if b, err = plain.DecodeAll(b, nil); err != nil {
-			return fmt.Errorf("zstd dictionary: %w: %w", ErrCompressed, err)
+			return nil, fmt.Errorf("zstd dictionary: %w: %w", ErrCompressed, err)
 		}
 	}
-	return f.prepare(b)
+	return b, nil
 }
 
 func (f *zstdFrames) Read(p []byte) (int, error) {

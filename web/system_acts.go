@@ -196,7 +196,15 @@ func verify(ctx context.Context, v *visit, f *form) (outcome, error) {
 	all, err := v.api.Files().Verify(ctx, v.given["name"], replicas...)
 	out := outcome{Next: way("files", v.given["name"])}
 	for _, one := range all {
-		out.Notes = append(out.Notes, said{verified(one.State), []any{"replica", one.Replica}})
+		about := []any{"replica", one.Replica}
+		out.Notes = append(out.Notes, said{verified(one.State), about})
+		switch one.Outbox {
+		case "":
+		case "ok":
+			out.Notes = append(out.Notes, said{"web.verified-outbox-ok", about})
+		default:
+			out.Notes = append(out.Notes, said{"web.verified-outbox-bad", about})
+		}
 		if one.Detail != "" {
 			out.Lines = append(out.Lines, one.Replica+": "+one.Detail)
 		}
@@ -216,6 +224,10 @@ func verified(state string) string {
 		return "web.verified-corrupt"
 	case "missing":
 		return "web.verified-missing"
+	case "away":
+		return "web.verified-away"
+	case "unreadable":
+		return "web.verified-unreadable"
 	}
 	return "web.verified-unreachable"
 }

@@ -224,8 +224,9 @@ type LossRequest struct {
 type Verification struct {
 	Replica string `json:"replica"`
 	Node    string `json:"node,omitempty"`
-	State   string `json:"state" enum:"ok,corrupt,missing,unreachable"`
+	State   string `json:"state" enum:"ok,corrupt,missing,away,unreadable,unreachable" doc:"of the copy itself: away while its disk is not there, unreadable if its bytes cannot be read"`
 	SHA256  string `json:"sha256,omitempty" doc:"found"`
+	Outbox  string `json:"outbox,omitempty" enum:"ok,corrupt,unreadable,unreachable" doc:"how the bytes are that the node keeps in its outbox besides, as long as not all copies are made; left out if it keeps none. They are no part of the copy"`
 	Detail  string `json:"detail,omitempty"`
 }
 
@@ -325,12 +326,13 @@ type AuditChallenges struct {
 	Refused    int64  `json:"refused" doc:"challenges that a node did not answer, with a reason"`
 	Late       int64  `json:"late" doc:"challenges that a node did not answer in time"`
 	Unreached  int64  `json:"unreached" doc:"challenges that could not be made, or not be compared"`
+	Answered   int64  `json:"answered" doc:"of those that were refused, late or unreached: how many were answered rightly when they were asked again, which goes on after the audit's end"`
 }
 
 // Clean reports whether the audit has checked every copy that was asked for, and found nothing wrong.
 func (a Audit) Clean() bool {
 	return a.State == "done" && a.Missing+a.Corrupt+a.Lines+a.Owed+a.Unheld+a.Unseen+
-		a.Wrong+a.Refused+a.Late+a.Unreached == 0
+		a.Wrong+a.Refused+a.Late+a.Unreached-a.Answered == 0
 }
 
 // AuditRequest asks for an audit.
@@ -363,6 +365,7 @@ type AuditNode struct {
 	Refused   int64 `json:"refused"`
 	Late      int64 `json:"late"`
 	Unreached int64 `json:"unreached"`
+	Answered  int64 `json:"answered"`
 
 	Findings []AuditFinding `json:"findings" doc:"the first missing and corrupt copies, and the first challenges that were not answered rightly"`
 	Omitted  int64          `json:"omitted" doc:"findings that are not listed"`
@@ -377,6 +380,9 @@ type AuditFinding struct {
 	Replica string `json:"replica,omitempty" doc:"of the copy that was challenged"`
 	Node    string `json:"node,omitempty" doc:"that was asked"`
 	Detail  string `json:"detail,omitempty"`
+
+	Tries    int       `json:"tries,omitempty" doc:"how often it was asked again"`
+	Answered time.Time `json:"answered,omitzero" doc:"when it was answered rightly after all; state and detail are of the answer before"`
 }
 
 // Capture is one archived response at one time; in a stream's last line, instead, the shards not covered.

@@ -38,6 +38,7 @@ const (
 	Acknowledge      Act = "acknowledge"       // some alerts; which of them the next two say
 	AcknowledgeWork  Act = "acknowledge-work"  // alerts about jobs and harvests
 	AcknowledgeNode  Act = "acknowledge-node"  // alerts about nodes and copies
+	KeepAccess       Act = "keep-access"       // the rules that say who may see what; their private reasons
 	Approve          Act = "approve"           // grant and deny what others proposed; say which acts wait for that
 	KeepNotices      Act = "keep-notices"      // addresses for notices about a collection, or about all
 	RunBatch         Act = "run-batch"         // programs over files of collections
@@ -67,7 +68,7 @@ func (a Act) Needs() (Role, Extent) {
 		return RoleCurator, Anywhere
 	case RunJob, KeepDomain, KeepHarvest, PutFile, AcknowledgeWork, KeepNotices, RunBatch:
 		return RoleCurator, Collections
-	case Define:
+	case Define, KeepAccess:
 		return RoleCurator, Whole
 	case ReachInside, BackUp, ChangeLayout:
 		return RoleOperator, Whole

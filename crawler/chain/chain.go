@@ -28,6 +28,7 @@ type Parts struct {
 	Dedup     *Dedup
 	Servers   *hosts.Servers
 	Quotas    *hosts.Quotas
+	Heard     *hosts.Heard
 	Slots     *hosts.Turns
 	Limiters  *hosts.Limiters
 	Bandwidth *fetch.Limiter
@@ -59,15 +60,19 @@ type Set struct {
 // Set makes a set of stages; records go to files.
 func (p *Parts) Set(files *warc.Files) *Set {
 	turn := &Turn{frontier: p.Frontier, slots: p.Slots, pacer: p.Pacer, servers: p.Servers}
-	giveBack := &GiveBack{frontier: p.Frontier, entries: p.Entries, turn: turn, logs: p.Logs, log: p.Log}
+	giveBack := &GiveBack{frontier: p.Frontier, entries: p.Entries, heard: p.Heard, servers: p.Servers, turn: turn,
+		logs: p.Logs, log: p.Log}
 	extract := NewExtract(p.Logs, p.Log)
 	record := &Record{scope: p.Scope, dedup: p.Dedup, files: files}
 	asker := Asker{Logins: p.Logins, plan: p.Plan, client: p.Client, jar: p.Jar, limiters: p.Limiters,
-		bandwidth: p.Bandwidth, scope: p.Scope, domains: p.Domains, dedup: p.Dedup, extract: extract, turn: turn}
+		bandwidth: p.Bandwidth, scope: p.Scope, domains: p.Domains, dedup: p.Dedup, extract: extract,
+		turn: turn, heard: p.Heard}
 	fetch := &Fetch{Asker: asker, resolver: p.Resolver, giveBack: giveBack}
 	direct := &Direct{asker: &fetch.Asker, resolver: p.Resolver, turn: turn, extract: extract, record: record}
 	post := &Post{plan: p.Plan, frontier: p.Frontier, links: p.Links, scope: p.Scope, servers: p.Servers,
-		quotas: p.Quotas, turn: turn, logs: p.Logs, log: p.Log, events: p.Events, objects: p.Objects, limits: p.Limits}
+		quotas: p.Quotas, turn: turn, logs: p.Logs, log: p.Log, events: p.Events, objects: p.Objects, limits: p.Limits,
+		giveBack: giveBack, walls: &Walls{Frontier: p.Frontier, Jar: p.Jar, Plan: p.Plan, Log: p.Log}}
+	direct.servers, direct.frontier, direct.post = p.Servers, p.Frontier, post
 	login := &Login{frontier: p.Frontier, logins: p.Logins, direct: direct, post: post, turn: turn, giveBack: giveBack,
 		logs: p.Logs, log: p.Log, sent: p.LoggedIn}
 	preFetch := &PreFetch{plan: p.Plan, frontier: p.Frontier, scope: p.Scope, servers: p.Servers, quotas: p.Quotas,

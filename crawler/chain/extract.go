@@ -39,6 +39,9 @@ func (e *Extract) Run(_ context.Context, v *Visit) (Step, error) {
 		e.addFound(v)
 		return Next, nil
 	}
+	if v.Retry != nil { // the links of the last answer count
+		return Next, nil
+	}
 	extractor, err := e.extractor(v.Set)
 	if err != nil {
 		return Over, err
@@ -65,7 +68,7 @@ func document(v *Visit, extractor *extract.Extractor) (doc extract.Document, don
 	done = func() {}
 	doc = extract.Document{URL: v.URI.URL, Via: v.referer(),
 		Manifest:    strings.HasSuffix(strings.TrimRight(v.URI.Path, "R"), "M"),
-		ContentType: h.Get("Content-Type"), Location: h.Get("Location"), ContentLocation: h.Get("Content-Location"),
+		ContentType: h.ContentType(), Location: h.Get("Location"), ContentLocation: h.Get("Content-Location"),
 		Refresh: h.Get("Refresh"), Link: h.All("Link"), RobotsTag: h.All("X-Robots-Tag"), Robot: v.Set.RobotsAgent()}
 	if x.BodySize <= 0 || !extractor.Wants(doc.ContentType, v.URI.URL, doc.Manifest) {
 		return doc, done

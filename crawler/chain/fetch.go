@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
 	"holdfast/crawler/hosts"
 	"holdfast/crawler/plan"
 	"holdfast/crawler/scope"
@@ -24,6 +25,7 @@ func (f *Fetch) run(ctx context.Context, v *Visit) (Step, error) {
 		a := f.resolver.Lookup(ctx, v.Host)
 		v.Answer, v.Status = &a, a.Code
 		if a.Code == fetch.CodeDNSOK {
+			f.heard.From(frontier.Lookups + v.Host)
 			return Next, nil
 		}
 		return f.giveBack.Failed(ctx, v, a.Err, a.Permanent)
@@ -34,8 +36,11 @@ func (f *Fetch) run(ctx context.Context, v *Visit) (Step, error) {
 	if x := v.Exchange; x.Status <= 0 {
 		return f.giveBack.Failed(ctx, v, x.Err, x.Permanent)
 	}
-	if to, given, err := f.giveBack.tooMany(v); given {
+	if to, given, err := f.giveBack.rules(v); given || err != nil {
 		return to, err
+	}
+	if v.Retry = f.giveBack.answer(v); v.Retry != nil {
+		v.Note(NoteRetry)
 	}
 	return Next, nil
 }
@@ -72,6 +77,7 @@ type Asker struct {
 	dedup     *Dedup
 	extract   *Extract
 	turn      *Turn
+	heard     *hosts.Heard
 }
 
 // Request is what to ask for the URI.
@@ -104,8 +110,12 @@ func (a *Asker) Cookie(v *Visit) string {
 // Send sends a request of the visit, and stores the cookies of the answer.
 func (a *Asker) Send(ctx context.Context, v *Visit, r fetch.Request) *fetch.Exchange {
 	r.HideCookies = a.hidesCookies()
+	v.Cookie = r.Cookie
 	x := a.client.Fetch(ctx, r)
 	v.Exchange, v.Status = x, x.Status
+	if x.Status > 0 {
+		a.heard.From(hosts.SiteOf(v.Target))
+	}
 	if x.Status > 0 && v.Set.Cookies {
 		a.jar.Store(v.Target, x.Head, time.Now())
 	}
@@ -168,6 +178,9 @@ type Direct struct {
 	turn     *Turn
 	extract  *Extract
 	record   *Record
+	servers  *hosts.Servers
+	frontier *frontier.Frontier
+	post     *Post
 }
 
 // Lookup looks a host name up, and records the answer.
@@ -186,11 +199,9 @@ func (d *Direct) Fetch(ctx context.Context, v *Visit, r fetch.Request) error {
 	if addr, err := netip.ParseAddr(v.Target.Host); err == nil {
 		v.Addrs = []netip.Addr{addr}
 	} else if v.Addrs == nil && d.asker.plan.LooksUp(v.Target) {
-		a := d.resolver.Lookup(ctx, v.Target.Host)
-		v.Addrs = a.Addrs
-		if len(a.Addrs) == 0 {
+		if err := d.find(ctx, v); err != nil || len(v.Addrs) == 0 {
 			v.Status = CodeNoDomain
-			return nil
+			return err
 		}
 	}
 	if !d.turn.await(ctx, v) {
@@ -211,4 +222,49 @@ func (d *Direct) Fetch(ctx context.Context, v *Visit, r fetch.Request) error {
 	}
 	_, err = d.record.Run(ctx, v)
 	return err
+}
+
+// find looks up where a visit's host is, unless that is known, and records the answer.
+func (d *Direct) find(ctx context.Context, v *Visit) error {
+	u := Prerequisite(v.URI, frontier.Lookups+v.Target.Host)
+	u.Via = v.URI.URL
+	for v.Addrs == nil {
+		known, err := d.servers.Host(v.Target.Host, time.Now())
+		if err != nil {
+			return err
+		}
+		if known != nil {
+			v.Addrs = known.Addrs
+			return nil
+		}
+		if _, done, err := d.frontier.Done(plan.KeyOf(&u)); err != nil {
+			return err
+		} else if done { // the answer is no longer valid
+			if _, err := d.frontier.Force(u); err != nil {
+				return err
+			}
+		}
+		at, err := d.frontier.Claim(u)
+		if err != nil {
+			return err
+		}
+		if at == nil { // another worker is at it
+			if !Pause(ctx, hosts.TurnPoll) {
+				return nil
+			}
+			continue
+		}
+		first := &Visit{URI: at, Worker: v.Worker, Set: v.Set, Subject: v.Subject}
+		if err := d.Lookup(ctx, first, v.Target.Host); err != nil {
+			return err
+		}
+		if ctx.Err() != nil && len(first.Records) == 0 {
+			d.frontier.Return(at, 0)
+			return nil
+		}
+		if err := d.post.Run(ctx, first); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,43 +5,139 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
+	"holdfast/crawler/extract"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/hosts"
 	"holdfast/crawler/plan"
 	"holdfast/crawler/report"
+	"holdfast/harvest"
 )
 
 // GiveBack returns URIs to the frontier to be tried again, after a failure that may pass.
 type GiveBack struct {
 	frontier *frontier.Frontier
 	entries  *plan.Entries
+	heard    *hosts.Heard
+	servers  *hosts.Servers
 	turn     *Turn
 	logs     *report.Logs
 	log      *slog.Logger
 }
 
-// tooMany gives back a URI whose server asks for a pause, or a robots.txt that the server cannot serve at the moment.
-func (g *GiveBack) tooMany(v *Visit) (to Step, given bool, err error) {
-	x := v.Exchange
-	busy, rules := x.Status == 429 || x.Status == 503, IsPrerequisite(v.URI)
-	rest := min(x.RetryAfter, v.Set.MaxRetryAfter.Std())
-	asked := busy && rest > 0
-	if v.URI.Tries >= v.Set.MaxRetries || !asked && !(rules && (busy || x.Status >= 500)) {
+// Retry is what becomes of a URI whose answer is recorded, and not the last.
+type Retry struct {
+	After time.Duration // until the next try
+	Whole bool          // of its whole queue
+	why   error
+}
+
+// NoteRetry annotates an answer that is recorded and after which the URI is tried again.
+const NoteRetry = "triedAgain"
+
+// rules gives back a robots.txt that the server cannot serve at the moment.
+func (g *GiveBack) rules(v *Visit) (to Step, given bool, err error) {
+	if !IsPrerequisite(v.URI) || strings.HasPrefix(v.URI.Key, LoginKey) {
 		return Next, false, nil
 	}
-	v.URI.Status = x.Status
-	if !asked {
-		v.Problem = fmt.Errorf("robots.txt could not be fetched; next try in %v", v.Set.RetryDelay)
-		v.tell(g.logs)
-		return Again, true, g.apart(v, v.Set.RetryDelay.Std())
+	status := v.Exchange.Status
+	_, unreadable := v.robotsBody()
+	if status != 429 && status < 500 && (!unreadable || status == 304) {
+		return Next, false, nil
 	}
-	v.Problem = fmt.Errorf("the server asks for a pause of %v; next try after that", x.RetryAfter)
+	if kept, err := g.kept(v); kept || err != nil {
+		return Next, false, err
+	}
+	most, delay := v.Set.MaxRetries, v.Set.RetryDelay.Std()
+	if status < 500 { // 429 is a 4xx, and those count as no rules; what cannot be read will hardly change
+		most, delay = max(v.Set.AnswerRetries, 1), RetryPause(v.Set, v.URI.Tries)
+	}
+	if rest := min(v.Exchange.RetryAfter, v.Set.MaxRetryAfter.Std()); rest > 0 && (status == 429 || status == 503) {
+		most, delay = v.Set.MaxRetries, rest
+	}
+	if v.URI.Tries >= most {
+		return Next, false, nil
+	}
+	v.URI.Status = status
+	v.Problem = fmt.Errorf("robots.txt could not be fetched; next try in %v", delay)
 	v.tell(g.logs)
+	return Again, true, g.apart(v, delay)
+}
+
+// kept tells whether the rules of a site stay valid although its robots.txt cannot be fetched.
+func (g *GiveBack) kept(v *Visit) (bool, error) {
+	if v.Set.RobotsFailure != harvest.RobotsKeep || !IsPrerequisite(v.URI) || v.Target.URL == "" {
+		return false, nil
+	}
+	kept, err := g.servers.Keeps(v.Target, time.Now())
+	if kept {
+		v.Note("robotsKept")
+	}
+	return kept, err
+}
+
+// answer decides whether the URI is tried again after its answer was recorded.
+func (g *GiveBack) answer(v *Visit) *Retry {
+	u, x := v.URI, v.Exchange
+	if IsPrerequisite(u) {
+		return nil
+	}
+	stalled := x.Truncated == "time" && x.Duration < v.Set.FetchTimeout.Std()
+	rest := min(x.RetryAfter, v.Set.MaxRetryAfter.Std())
+	asked := (x.Status == 429 || x.Status == 503) && rest > 0
+	if !asked && !v.Set.Retries(x.Status, stalled || x.Truncated == "disconnect") {
+		g.heard.Ended(hosts.SiteOf(v.Target), false)
+		return nil
+	}
+	retry, most := &Retry{After: RetryPause(v.Set, u.Tries), Whole: x.Status == 429}, v.Set.AnswerRetries
+	retry.why = fmt.Errorf("answer %d, which may pass; next try in %v", x.Status, retry.After)
+	if asked {
+		retry.After, retry.Whole, most = rest, true, v.Set.MaxRetries
+		retry.why = fmt.Errorf("the server asks for a pause of %v; next try after that", x.RetryAfter)
+	}
+	switch {
+	case u.Tries >= most:
+		if u.Tries > 0 {
+			g.heard.Ended(hosts.SiteOf(v.Target), true)
+		}
+		return nil
+	case strings.HasSuffix(u.Path, string(rune(extract.Speculative))), g.heard.Hopeless(hosts.SiteOf(v.Target)):
+		return nil
+	}
+	return retry
+}
+
+// longestPause is the longest before a try, unless the settings give a longer first one.
+const longestPause = time.Hour
+
+// RetryPause is how long to wait before a URI is tried again that was tried so often before.
+func RetryPause(s *harvest.Settings, tries int) time.Duration {
+	first := s.AnswerRetryDelay.Std()
+	if first == 0 {
+		first = min(s.RetryDelay.Std(), longestPause)
+	}
+	wait := first
+	for ; tries > 0 && wait < longestPause; tries-- {
+		wait *= 3
+	}
+	return min(wait, max(first, longestPause))
+}
+
+// Later gives back a URI whose answer was recorded, to be tried again.
+func (g *GiveBack) Later(v *Visit) {
+	v.URI.Status = v.Status
+	v.Problem = v.Retry.why
+	v.tell(g.logs)
+	wait := g.turn.Politeness(v)
 	g.turn.End(v)
-	g.frontier.Retry(v.URI, rest, max(rest, g.turn.Politeness(v)), true)
-	return Again, true, nil
+	o := frontier.Outcome{Wait: wait, Attach: &Outcome{Line: v.Line(), Records: v.Records, Retried: true}}
+	if v.Exchange.Response != nil {
+		o.Bytes = v.Exchange.Response.Size()
+	}
+	g.frontier.Later(v.URI, o, v.Retry.After, v.Retry.Whole)
 }
 
 // Failed decides whether a fetch that brought nothing is tried again.
@@ -59,17 +155,48 @@ func (g *GiveBack) Failed(ctx context.Context, v *Visit, cause error, permanent 
 	if cause != nil {
 		v.Problem = cause
 	}
-	if permanent || v.URI.Tries >= v.Set.MaxRetries {
-		return Over, nil
+	most, delay, err := g.patience(v)
+	if err != nil {
+		return Over, err
+	}
+	kept, err := g.kept(v)
+	if permanent || kept || v.URI.Tries >= most || err != nil {
+		return Over, err
 	}
 	v.URI.Status = v.Status
 	v.tell(g.logs)
 	if v.Status == fetch.CodeDNSFailed || v.Status == fetch.CodeConnectFailed || IsPrerequisite(v.URI) {
-		return Again, g.apart(v, v.Set.RetryDelay.Std())
+		return Again, g.apart(v, delay)
 	}
 	g.turn.End(v)
-	g.frontier.Retry(v.URI, v.Set.RetryDelay.Std(), g.turn.Politeness(v), false)
+	g.frontier.Retry(v.URI, delay, g.turn.Politeness(v), false)
 	return Again, nil
+}
+
+// patience is how often a fetch that brought nothing is tried again, and after which pause: as the settings say for
+// hosts that never answered, or for others.
+func (g *GiveBack) patience(v *Visit) (most int, delay time.Duration, err error) {
+	most, delay = v.Set.MaxRetries, v.Set.RetryDelay.Std()
+	if v.Exchange != nil && v.Exchange.Unreadable {
+		return v.Set.AnswerRetries, RetryPause(v.Set, v.URI.Tries), nil
+	}
+	if v.Set.SilentRetries == 0 && v.Set.SilentRetryDelay == 0 {
+		return most, delay, nil
+	}
+	site := frontier.Lookups + v.Host
+	if v.Host == "" {
+		site = hosts.SiteOf(v.Target)
+	}
+	if heard, err := g.heard.Ever(site); heard || err != nil {
+		return most, delay, err
+	}
+	if v.Set.SilentRetries > 0 {
+		most = min(most, v.Set.SilentRetries)
+	}
+	if v.Set.SilentRetryDelay > 0 {
+		delay = v.Set.SilentRetryDelay.Std()
+	}
+	return most, delay, nil
 }
 
 // ValueAside begins the names of the frontier's values that say which sites have a queue of their own, as they did not
@@ -117,7 +244,7 @@ func siteOf(u *frontier.URI) string {
 	if err != nil {
 		return ""
 	}
-	return t.Scheme + "://" + t.Authority
+	return hosts.SiteOf(t)
 }
 
 // Drop removes from the frontier a URI that was fetched besides a URI's own entry, or is left over from that. This is

@@ -17,6 +17,7 @@ import (
 	"holdfast/crawler/plan"
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
+	"holdfast/harvest"
 )
 
 // Post ends a visit: it keeps what was learnt about servers, queues the links that the scope accepts, and finishes
@@ -28,6 +29,8 @@ type Post struct {
 	scope    *scope.Scope
 	servers  *hosts.Servers
 	quotas   *hosts.Quotas
+	walls    *Walls
+	giveBack *GiveBack
 	turn     *Turn
 	logs     *report.Logs
 	log      *slog.Logger
@@ -47,6 +50,11 @@ const (
 
 // Run ends a visit.
 func (p *Post) Run(_ context.Context, v *Visit) error {
+	if v.Retry != nil {
+		p.giveBack.Later(v)
+		p.limits()
+		return nil
+	}
 	if err := p.learn(v); err != nil {
 		return err
 	}
@@ -59,6 +67,10 @@ func (p *Post) Run(_ context.Context, v *Visit) error {
 	p.tellTraps()
 	o := frontier.Outcome{Status: v.Status, Kind: KindOf(v.Status), Robots: v.Status == CodePrecluded,
 		Wait: p.turn.Politeness(v), Dedup: v.Dedup}
+	var err error
+	if p.found, o.Again, err = p.walls.pass(v, p.found); err != nil {
+		return err
+	}
 	switch {
 	case v.Exchange != nil && v.Exchange.Response != nil:
 		o.Fetched, o.Bytes = true, v.Exchange.Response.Size()
@@ -135,7 +147,7 @@ func (p *Post) learn(v *Visit) error {
 	case v.Exchange == nil && !IsPrerequisite(v.URI):
 		return nil // refused before it was asked for
 	}
-	a := hosts.Answer{Status: v.Status, Once: v.Page.ID != ""}
+	a := hosts.Answer{Status: v.Status, Once: v.Page.ID != "", Keep: v.Set.RobotsFailure == harvest.RobotsKeep}
 	if a.Body, a.Unreadable = v.robotsBody(); a.Unreadable && !IsPrerequisite(v.URI) {
 		return nil // a page among others, perhaps cut off: the known rules stay valid
 	}
@@ -153,7 +165,10 @@ func (v *Visit) robotsBody() (body []byte, unreadable bool) {
 		return nil, v.Status == http.StatusNotModified
 	}
 	body, err := v.Exchange.Payload(scope.MaxRobots)
-	return body, !hosts.RobotsCount(body, err, v.Exchange.Truncated)
+	if unreadable = !hosts.RobotsCount(body, err, v.Exchange.Truncated); v.Exchange.Truncated != "" {
+		body = hosts.WholeLines(body)
+	}
+	return body, unreadable
 }
 
 // maxTrapText is how much of a page is read to tell whether it is one of a trap.

@@ -74,10 +74,10 @@ func (r *Record) fetched(ctx context.Context, v *Visit) {
 
 // declared is the length that a head declares, -1: none.
 func declared(head fetch.Head) int64 {
-	n, err := strconv.ParseInt(head.Get("Content-Length"), 10, 64)
-	if err != nil || n < 0 || head.Get("Transfer-Encoding") != "" {
+	if head.Get("Transfer-Encoding") != "" {
 		return -1
 	}
+	n, _ := head.ContentLength()
 	return n
 }
 

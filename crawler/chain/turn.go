@@ -59,13 +59,14 @@ func (t *Turn) Take(v *Visit) (ok bool, wait time.Duration) {
 	if t.pacer == nil || !Polite(v) {
 		return true, 0
 	}
-	g := t.pacer.Admit(v.Target.Authority)
+	host := plan.AuthorityOf(v.Target)
+	g := t.pacer.Admit(host)
 	if g.Wait > 0 {
 		v.turn.factor = 0
 		t.End(v)
 		return false, g.Wait
 	}
-	v.turn.factor, v.turn.at = max(g.Factor, 1), v.Target.Authority
+	v.turn.factor, v.turn.at = max(g.Factor, 1), host
 	return true, 0
 }
 
@@ -129,8 +130,8 @@ func (t *Turn) Politeness(v *Visit) time.Duration {
 // turnNames returns the names at which a request takes its turn: its host, whichever queue it is in, and the queue's
 // own name.
 func turnNames(v *Visit) []string {
-	names := []string{v.Target.Authority}
-	if queue := plan.QueueOf(v.Target, v.Set); queue != v.Target.Authority {
+	names := []string{plan.AuthorityOf(v.Target)}
+	if queue := plan.QueueOf(v.Target, v.Set); queue != names[0] {
 		names = append(names, "queue "+queue)
 	}
 	if v.Set.QueueBy == plan.QueueByIP && len(v.Addrs) > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,8 +39,10 @@ type Visit struct {
 	Records []warc.Position // where it was written
 	Digest  string
 	Dedup   frontier.Dedup
-	Problem error // for the log of errors that do not stop a crawl
-	Page    Page  // in a page that is loaded in a browser
+	Problem error  // for the log of errors that do not stop a crawl
+	Cookie  string // that was sent
+	Retry   *Retry // after what was fetched is recorded; nil: it is the last answer
+	Page    Page   // in a page that is loaded in a browser
 
 	turn held
 	// unchanged: broken off after its head by a rule, and by its validators what the earlier capture is.
@@ -105,14 +108,18 @@ func (v *Visit) Note(notes ...string) { v.Notes = append(v.Notes, notes...) }
 
 // annotations are the notes, and the number of tries if it took more than one.
 func (v *Visit) annotations() []string {
+	notes := v.Notes
+	if n := readWay(v.URI.Led).again; n > 0 {
+		notes = append(slices.Clone(notes), NoteAgain+strconv.Itoa(n))
+	}
 	if v.URI.Tries == 0 {
-		return v.Notes
+		return notes
 	}
 	tries := fmt.Sprintf("%dt", v.URI.Tries+1)
 	if v.Dedup == frontier.Duplicate || v.Dedup == frontier.NotModified { // which has to come first
-		return append(slices.Clone(v.Notes), tries)
+		return append(slices.Clone(notes), tries)
 	}
-	return append([]string{tries}, v.Notes...)
+	return append([]string{tries}, notes...)
 }
 
 func (v *Visit) times() (begin time.Time, took time.Duration) {
@@ -142,7 +149,7 @@ func (v *Visit) reject(verdict scope.Verdict) {
 
 // answered copies what a response's header says into a subject.
 func answered(subject *scope.Subject, head fetch.Head, length int64) {
-	subject.Fetched, subject.Status, subject.ContentType = true, head.Status, head.Get("Content-Type")
+	subject.Fetched, subject.Status, subject.ContentType = true, head.Status, head.ContentType()
 	subject.Length, subject.Header = length, head.Get
 }
 
@@ -162,4 +169,5 @@ type Outcome struct {
 	Redirect string // a seed's
 	Domain   string // which a document counts for
 	Bytes    int64  // size of the content
+	Retried  bool   // it was an answer that does not count: the URI is tried again
 }

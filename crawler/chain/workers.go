@@ -127,7 +127,12 @@ func (w *Crew) Want(n int) {
 			cancel()
 		}
 	}
-	for number := 1; w.start != nil && number <= w.wanted; number++ {
+	w.fill()
+}
+
+// fill starts the workers that are wanted and not there. The caller holds mu.
+func (w *Crew) fill() {
+	for number := 1; w.start != nil && len(w.idle) < w.wanted && number <= w.wanted; number++ {
 		if w.idle[number] == nil {
 			w.start(number)
 		}
@@ -139,6 +144,7 @@ func (w *Crew) begin(number int, url string, cancel context.CancelCauseFunc) {
 	defer w.mu.Unlock()
 	w.doing[number] = task{url, cancel}
 	w.begun++
+	w.fill() // others may have found nothing to do for an instant, and ended
 }
 
 func (w *Crew) end(number int) {

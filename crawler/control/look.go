@@ -71,6 +71,12 @@ func (l *Look) live() *harvest.Live {
 	for state, n := range l.Frontier.Summary().States {
 		out.QueueStates[string(state)] = n
 	}
+	if w, waits := l.Frontier.Waiting(); waits {
+		out.Waiting = &harvest.Waiting{Queue: w.Queue, Until: w.Until, Status: w.Status, Queued: w.Queued}
+		if w.Status < 0 || w.Status >= 400 {
+			out.Waiting.Why = report.StatusText(w.Status)
+		}
+	}
 	for _, h := range l.Rates.Slowest(topHosts) {
 		out.Slowest = append(out.Slowest, harvest.SlowHost{Host: h.Host, Mean: harvest.Duration(h.Mean()),
 			URIs: h.URLs})

@@ -11,6 +11,7 @@ const (
 	sourceSet              // image candidates
 	styleText              // declarations of CSS
 	urlOrStyle             // a URL, or a value of CSS with url() in it
+	urlOrList              // a URL, several with commas or spaces between them, or a list in JSON
 	document               // HTML
 	handler                // JavaScript
 	maybeURL               // of the author's own: a URL, JSON, or anything else
@@ -37,7 +38,7 @@ var rules = []rule{
 	{"src", oneURL, Embed, ""},
 	{"srcset", sourceSet, Embed, ""},
 	{"imagesrcset", sourceSet, Embed, ""},
-	{"data-src", oneURL, Embed, ""},
+	{"data-src", urlOrList, Embed, ""},
 	{"data-srcset", sourceSet, Embed, ""},
 	{"data-src-small", oneURL, Embed, ""},
 	{"data-src-medium", oneURL, Embed, ""},

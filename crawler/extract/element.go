@@ -54,6 +54,8 @@ func (x *markup) value(r *taggedRule, e *element, a *attribute, depth int) {
 		case x.options.Types&CSS != 0:
 			x.css(v)
 		}
+	case urlOrList:
+		x.list(v, r.hop, r.context(e, a))
 	case spacedURLs:
 		for u := range bytes.FieldsSeq(v) {
 			x.add(u, r.hop, r.context(e, a))
@@ -75,6 +77,45 @@ func (x *markup) value(r *taggedRule, e *element, a *attribute, depth int) {
 	case pairs:
 		x.pairs(v, r.context(e, a))
 	}
+}
+
+// list takes the links out of a value that is one URL or several.
+func (x *markup) list(v []byte, hop byte, context string) {
+	v = trim(v)
+	switch {
+	case len(v) == 0:
+	case v[0] == '[' || v[0] == '{':
+		for part := range bytes.SplitSeq(v, []byte{'"'}) {
+			if part = bytes.ReplaceAll(part, []byte(`\/`), []byte{'/'}); likelyURL(part) {
+				x.add(part, hop, context)
+			}
+		}
+	case bytes.IndexByte(v, ' ') < 0 && bytes.IndexByte(v, ',') < 0:
+		x.reference(v, hop, context)
+	case severalURLs(v):
+		for part := range bytes.FieldsFuncSeq(v, func(r rune) bool { return r == ',' || r <= ' ' }) {
+			if likelyURL(part) {
+				x.add(part, hop, context)
+			}
+		}
+	default:
+		x.reference(v, hop, context)
+	}
+}
+
+// severalURLs reports whether a value is a list of what looks like URLs of files, with commas between them. A URL
+// itself may have commas.
+func severalURLs(v []byte) bool {
+	n := 0
+	for part := range bytes.SplitSeq(v, []byte{','}) {
+		part, _, _ = bytes.Cut(trim(part), []byte{' '})
+		file, _, _ := bytes.Cut(part, []byte{'?'})
+		if !likelyURL(part) || !fileExtension(file) {
+			return false
+		}
+		n++
+	}
+	return n > 1
 }
 
 // holdsURLFunction tells a value of CSS with url() in it.

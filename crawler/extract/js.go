@@ -20,6 +20,7 @@ type scripts struct{ *collector }
 // parser can read, and finds strings within strings; other text rarely looks like a URL. Modules that a script
 // imports are certain links, not guesses.
 func (x *scripts) js(b []byte) {
+	b = plainQuotes(b)
 	open := -1
 	for i, c := range b {
 		if !quoteClass[c] {
@@ -30,6 +31,19 @@ func (x *scripts) js(b []byte) {
 		}
 		open = i
 	}
+}
+
+// plainQuotes writes quotes and slashes as they are that are written as escapes, as in JSON within a string of a
+// script.
+func plainQuotes(b []byte) []byte {
+	if !bytes.Contains(b, []byte(`\u002`)) {
+		return b
+	}
+	for _, e := range [...]struct{ escape, plain string }{{`\u0022`, `"`}, {`\u0027`, `'`}, {`\u002f`, `/`},
+		{`\u002F`, `/`}} {
+		b = bytes.ReplaceAll(b, []byte(e.escape), []byte(e.plain))
+	}
+	return b
 }
 
 // candidate judges the text between two quotes.

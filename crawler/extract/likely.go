@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -47,16 +48,19 @@ func likelyURL(c []byte) bool {
 	if len(c) < minLikely || len(c) > maxLikely {
 		return false
 	}
-	dot := false
+	dot, spaces := false, false
 	for _, b := range c {
 		switch likelyClass[b] {
 		case lNever:
-			return false
+			if b != ' ' {
+				return false
+			}
+			spaces = true
 		case lDot:
 			dot = true
 		}
 	}
-	if !dot {
+	if !dot || spaces && !spacedDocument(c) {
 		return false
 	}
 	switch {
@@ -66,6 +70,26 @@ func likelyURL(c []byte) bool {
 		return likelyAuthority(c[2:], true)
 	}
 	return likelyPath(c)
+}
+
+// namedByPeople are the files whose names people make, with spaces.
+var namedByPeople = []string{".pdf", ".doc", ".docx", ".xls", ".xlsx", ".ppt", ".pptx", ".odt", ".ods", ".odp", ".rtf",
+	".csv", ".epub", ".zip", ".jpg", ".jpeg", ".png", ".mp3", ".mp4"}
+
+// spacedDocument reports whether a text with spaces is the path of a document from the root, from a folder, or with a
+// host: prose ends otherwise.
+func spacedDocument(c []byte) bool {
+	if c[0] != '/' && !bytes.HasPrefix(c, []byte("./")) && !bytes.HasPrefix(c, []byte("../")) && !isHTTP(c) ||
+		bytes.Contains(c, []byte("  ")) || bytes.Contains(c, []byte(". ")) || bytes.Contains(c, []byte(" /")) ||
+		bytes.Contains(c, []byte("/ ")) {
+		return false
+	}
+	name := c[bytes.LastIndexByte(c, '/')+1:]
+	i := bytes.LastIndexByte(name, '.')
+	return i > 0 && slices.ContainsFunc(namedByPeople, func(e string) bool {
+		return len(name)-i == len(e) &&
+			hasPrefixFold(name[i:], e)
+	})
 }
 
 // isHTTP reports whether a reference begins with http:// or https://.
@@ -117,6 +141,8 @@ func likelyPath(c []byte) bool {
 			return false
 		case lWord, lForeign:
 			words++
+			segment++
+		case lNever: // a space
 			segment++
 		case lDot:
 			if b == '/' {

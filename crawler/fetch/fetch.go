@@ -105,6 +105,7 @@ type Exchange struct {
 	Notes      []string      // annotations for the log
 	Err        error         // why Status is negative; without secrets
 	Permanent  bool          // trying again will not help
+	Unreadable bool          // something came that is no HTTP
 
 	codings *coding.Pool
 }
@@ -184,7 +185,7 @@ func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
 
 // reset makes x ready for an attempt over conn.
 func (x *Exchange) reset(conn *conn) {
-	x.Status, x.Err, x.Permanent = 0, nil, false
+	x.Status, x.Err, x.Permanent, x.Unreadable = 0, nil, false, false
 	x.IP, x.TLS, x.Protocols = conn.addr, conn.facts, conn.protocols
 	x.Notes = append(x.Notes[:0], conn.notes...)
 }
@@ -244,7 +245,7 @@ func (c *Client) take(ctx context.Context, x *Exchange, r *Request, m *message, 
 		how = m.tongue(conn, err)
 		m.rec.release()
 		if errors.Is(err, errHead) {
-			x.Permanent = true
+			x.Unreadable = true
 			x.Notes = append(x.Notes, m.note)
 		}
 		x.fail(ctx, fmt.Errorf("response of %s: %w", r.Target.Authority, err), CodeConnectLost)

@@ -114,22 +114,39 @@ func parseHead(raw []byte) (Head, bool) {
 	return h, true
 }
 
-// parseStatus reads "HTTP/1.1 200 OK"; the reason may be missing.
+// maxEmptyLines bounds the empty lines before a status line, in bytes.
+const maxEmptyLines = 8
+
+// emptyLines is the length of the empty lines that b begins with.
+func emptyLines(b []byte) int {
+	n := 0
+	for n < len(b) && (b[n] == '\n' || b[n] == '\r' && n+1 < len(b) && b[n+1] == '\n') {
+		n++
+	}
+	return n
+}
+
+// parseStatus reads "HTTP/1.1 200 OK" as browsers do: in small letters too, with more spaces or a tab, without a
+// reason; and "ICY 200 OK", as servers of sound streams say.
 func parseStatus(line []byte) (Head, bool) {
-	rest, ok := bytes.CutPrefix(line, []byte("HTTP/"))
-	if !ok {
-		return Head{}, false
-	}
-	version, rest, ok := bytes.Cut(rest, []byte{' '})
-	if !ok || len(rest) < 3 || len(rest) > 3 && rest[3] != ' ' {
-		return Head{}, false
-	}
-	major, minor, _ := strings.Cut(string(version), ".")
-	if len(major) != 1 || len(minor) > 1 || !digits(major+minor) || !digits(string(rest[:3])) {
+	version, rest, ok := bytes.Cut(bytes.ReplaceAll(line, []byte{'\t'}, []byte{' '}), []byte{' '})
+	rest = bytes.TrimLeft(rest, " ")
+	if !ok || len(rest) < 3 || len(rest) > 3 && rest[3] != ' ' || !digits(string(rest[:3])) {
 		return Head{}, false
 	}
 	status, err := strconv.Atoi(string(rest[:3]))
 	if err != nil || status < 100 {
+		return Head{}, false
+	}
+	if strings.EqualFold(string(version), "ICY") {
+		return Head{Status: status}, true
+	}
+	const http = "HTTP/"
+	if len(version) < len(http) || !strings.EqualFold(string(version[:len(http)]), http) {
+		return Head{}, false
+	}
+	major, minor, _ := strings.Cut(string(version[len(http):]), ".")
+	if len(major) != 1 || len(minor) > 1 || !digits(major+minor) {
 		return Head{}, false
 	}
 	return Head{Status: status, minor11: major > "1" || major == "1" && minor >= "1"}, true

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 
 	"holdfast/internal/coding"
@@ -59,6 +58,10 @@ func (m *message) receive(read func([]byte) (int, error)) error {
 			m.rec.size = int64(len(m.rec.mem))
 		}
 	again:
+		if skip := emptyLines(m.rec.mem); skip > 0 && skip <= maxEmptyLines {
+			m.rec.dropFirst(skip) // it belongs to what came before
+			scanned = 0
+		}
 		end := headEnd(m.rec.mem, scanned)
 		if end > maxHead || end == 0 && len(m.rec.mem) > maxHead {
 			m.note = "headerTrunc"
@@ -127,17 +130,11 @@ func (m *message) begin(h Head, end int) {
 			m.rec.body = sha1.New()
 		}
 	default:
-		h.each("Content-Length", func(v string) {
-			n, err := strconv.ParseInt(v, 10, 64)
-			switch {
-			case err != nil || n < 0 || m.length >= 0 && n != m.length:
-				m.framing, m.note = byClose, "contradictingLength"
-			case m.note == "":
-				m.framing, m.length = byLength, n
-			}
-		})
-		if m.note != "" {
-			m.length = -1
+		var contradicting bool
+		if m.length, contradicting = h.ContentLength(); contradicting {
+			m.note = "contradictingLength"
+		} else if m.length >= 0 {
+			m.framing = byLength
 		}
 		m.done = m.framing == byLength && m.length == 0
 	}

@@ -37,12 +37,23 @@ func (f *traffic) Force(u URI) (bool, error) {
 		}
 		return f.raise(fp, s, u.Priority)
 	}
+	return true, f.rediscover(&u, fp)
+}
+
+// rediscover queues a finished URI as if it were new.
+func (f *traffic) rediscover(u *URI, fp fingerprintBytes) error {
 	q, err := f.lookup(u.Queue)
 	if err != nil {
-		return false, err
+		return err
 	}
-	f.discover(q, &u, fp)
-	return true, nil
+	ended, uncommitted := f.batch.ops[seenKey(fp)]
+	f.discover(q, u, fp)
+	if uncommitted && isDone(ended.value) { // to be written with what ended it, or it would be there twice
+		f.batch.late(seenKey(fp))
+		f.batch.late(queueKey(u.Queue, u.Priority, u.seq))
+		f.touch(q, true)
+	}
+	return nil
 }
 
 // tidy brings the fields with a default into one form.
@@ -57,6 +68,9 @@ func (u *URI) tidy() {
 		u.Host = ""
 	}
 	u.Cost, u.Priority = max(u.Cost, 0), min(u.Priority, Normal)
+	if len(u.Led) > MaxLed {
+		u.Led = ""
+	}
 }
 
 func (f *traffic) add(u URI, fp fingerprintBytes) (bool, error) {

@@ -27,6 +27,11 @@ func (f *traffic) Finish(u *URI, o Outcome, found []URI) (added int, err error) 
 	}
 	f.batch.delete(queueKey(u.Queue, u.Priority, u.seq))
 	f.batch.finish(seenKey(fp), encodeDoneState(o.Status, f.cfg.Now(), o.Record))
+	for i := range o.Again {
+		if err := f.again(&o.Again[i]); err != nil {
+			return added, err
+		}
+	}
 	f.uncount(q, u)
 	f.count(q, u, o)
 	if o.Attach != nil {
@@ -39,6 +44,17 @@ func (f *traffic) Finish(u *URI, o Outcome, found []URI) (added int, err error) 
 	q.paced = q.paced || o.Fetched && u.Host != Lookups || o.Wait > 0
 	f.leave(q, u, o.Wait)
 	return added, nil
+}
+
+// again queues a URI that is finished; one that waits, or is in flight, stays as it is.
+func (f *traffic) again(u *URI) error {
+	u.tidy()
+	fp := fingerprint(u.key())
+	s, known, err := f.state(fp, u.key())
+	if err != nil || !known || s.queued {
+		return err
+	}
+	return f.rediscover(u, fp)
 }
 
 // count takes an outcome into the figures.
@@ -83,6 +99,18 @@ func (f *traffic) Retry(u *URI, delay, wait time.Duration, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.retry(f.queues[u.Queue], u, delay, wait, whole)
+}
+
+// Later is Retry for a URI whose answer is kept, although it is not the last: of the outcome, its bytes count, and what
+// is attached is handed back with the batch.
+func (f *traffic) Later(u *URI, o Outcome, delay time.Duration, whole bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counters.Bytes += o.Bytes
+	if o.Attach != nil {
+		f.batch.Attached = append(f.batch.Attached, o.Attach)
+	}
+	f.retry(f.queues[u.Queue], u, delay, o.Wait, whole)
 }
 
 func (f *traffic) retry(q *queue, u *URI, delay, wait time.Duration, whole bool) {

@@ -48,13 +48,17 @@ type URI struct {
 	Queue    string // whose politeness it is under
 	Host     string // for the reports; "": as Queue
 	Priority byte
-	Cost     int64 // what a fetch takes from its queue's budgets
-	Tries    int   // fetches that failed so far
-	Status   int   // of the last of them, if the caller sets it before Retry; shown with the queue, not stored
+	Cost     int64  // what a fetch takes from its queue's budgets
+	Tries    int    // fetches that failed so far
+	Status   int    // of the last of them, if the caller sets it before Retry; shown with the queue, not stored
+	Led      string // what the caller keeps of how one was led here, at most MaxLed bytes
 
 	seq       uint64
 	notBefore int64 // Unix milliseconds; 0: at once
 }
+
+// MaxLed bounds URI.Led.
+const MaxLed = 16 << 10
 
 // key returns the key by which the URI is known.
 func (u *URI) key() string {
@@ -75,6 +79,7 @@ type Outcome struct {
 	Fetched bool          // it was a document, not a refusal: counts for the host
 	Dedup   Dedup         // of a document
 	Record  []byte        // kept with the URI, if not nil: what the next crawl has to know of it
+	Again   []URI         // to be fetched once more, although they are finished; the URI itself may be one
 }
 
 // Kind sorts outcomes for the counters.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -208,4 +209,31 @@ func (f *overview) Nonempty(ctx context.Context, do func(QueueInfo) bool) error 
 		}
 		return true, nil
 	})
+}
+
+// Waiting is what the frontier waits for when nothing else is left to do.
+type Waiting struct {
+	Queue  string    // that continues first; "": not known without reading
+	Until  time.Time // it does
+	Status int       // the last of the queue
+	Queued int64     // in it
+}
+
+// Waiting reports what the frontier waits for; false if a URI is in flight or ready, or nothing waits for a time.
+func (f *overview) Waiting() (w Waiting, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.paused || f.inFlight > 0 || f.ready.len() > 0 || len(f.starved) > 0 {
+		return w, false
+	}
+	at, ok := f.nextWake()
+	if !ok {
+		return w, false
+	}
+	w.Until = at
+	if len(f.snoozed) > 0 && f.snoozed[0].at.Equal(at) {
+		q := f.snoozed[0]
+		w.Queue, w.Status, w.Queued = q.name, q.status, q.count
+	}
+	return w, true
 }

@@ -101,7 +101,11 @@ func encodeURI(u *URI) []byte {
 	b = appendAfter(b, u.Via, u.Source)
 	b = appendAfter(b, u.URL, u.Key)
 	b = appendAfter(b, u.Via, u.Path)
-	return appendAfter(b, u.Path, u.Host)
+	b = appendAfter(b, u.Path, u.Host)
+	if u.Led != "" { // earlier versions end before it
+		b = appendText(b, u.Led)
+	}
+	return b
 }
 
 func decodeURI(key, v []byte) (*URI, error) {
@@ -129,6 +133,9 @@ func decodeURI(key, v []byte) (*URI, error) {
 	texts, known := r.after(texts, url)
 	texts, path := r.after(texts, via)
 	texts, host := r.after(texts, path)
+	if len(r.b) > 0 && !r.bad {
+		u.Led = r.text()
+	}
 	all := string(texts)
 	u.Queue = all[len(scheme):begin.end]
 	u.URL, u.Via, u.Source, u.Key, u.Path, u.Host = url.of(all), via.of(all), source.of(all), known.of(all),

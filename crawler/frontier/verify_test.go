@@ -147,8 +147,9 @@ func testCrashes(t *testing.T, active int) {
 	if testing.Short() {
 		total = 600
 	}
-	done := map[string]bool{}    // in a commit
-	pending := map[string]bool{} // finished since
+	done := map[string]bool{}                 // in a commit
+	pending := map[string]bool{}              // finished since
+	again, pendingAgain := int64(0), int64(0) // finished to be fetched once more: in a commit, and since
 	for i := range 10 {
 		add(t, f, make(i))
 	}
@@ -169,8 +170,10 @@ func testCrashes(t *testing.T, active int) {
 					for url := range pending {
 						done[url] = true
 					}
+					again += pendingAgain
 				}
 			}
+			pendingAgain = 0
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -190,6 +193,7 @@ func testCrashes(t *testing.T, active int) {
 			for url := range pending {
 				done[url] = true
 			}
+			again, pendingAgain = again+pendingAgain, 0
 			clear(pending)
 			continue
 		case rnd.IntN(20) == 0:
@@ -204,6 +208,14 @@ func testCrashes(t *testing.T, active int) {
 			if _, err := f.RetryApart(u, fmt.Sprintf("h%d", rnd.IntN(7)), "http://nobody/", 0, 0); err != nil {
 				t.Fatal(err)
 			}
+			continue
+		case rnd.IntN(20) == 0: // it is to come again, to the queue of another perhaps
+			once := *u
+			once.Led, once.Queue, once.Host = "here", fmt.Sprintf("h%d", rnd.IntN(7)), ""
+			if _, err := f.Finish(u, Outcome{Status: 302, Fetched: true, Bytes: 1, Again: []URI{once}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			pendingAgain++
 			continue
 		case rnd.IntN(20) == 0: // another has to come first, from whatever queue
 			if first := make(rnd.IntN(total)); !done[first.URL] && !pending[first.URL] {
@@ -233,14 +245,15 @@ func testCrashes(t *testing.T, active int) {
 	if u, err := f.next(now); u != nil || !errors.Is(err, ErrEmpty) {
 		t.Errorf("%v is left, %v", u, err)
 	}
-	if n := f.Counters(); n.Queued != 0 || n.Succeeded != int64(total) || n.Discovered != int64(total) {
-		t.Errorf("counters %+v", n)
+	all := int64(total) + again
+	if n := f.Counters(); again == 0 || n.Queued != 0 || n.Succeeded != all || n.Discovered != all {
+		t.Errorf("counters %+v, %d came again", n, again)
 	}
 	fetched, remaining := int64(0), 0
 	if err := f.Hosts(func(_ string, h Host, n int) {
 		fetched += h.NovelURLs
 		remaining += n
-	}); err != nil || fetched != int64(total) || remaining != 0 {
+	}); err != nil || fetched != all || remaining != 0 {
 		t.Errorf("hosts have %d fetched, %d remaining, %v", fetched, remaining, err)
 	}
 	verify(t, f)

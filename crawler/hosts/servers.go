@@ -21,6 +21,7 @@ import (
 // How long facts about a server are used.
 const (
 	robotsLifetime  = 24 * time.Hour
+	robotsKept      = 24 * time.Hour // longer, if it cannot be fetched any more
 	FailureLifetime = time.Hour
 	maxServers      = 20_000 // in memory, of each kind
 	maxNames        = 8      // that a robots.txt is kept read for
@@ -36,10 +37,11 @@ type Host struct {
 type Site struct {
 	Body        []byte    `json:"body,omitempty"`
 	Redirect    string    `json:"redirect,omitempty"`    // the rules are at this URL
-	DenyAll     bool      `json:"deny_all,omitempty"`    // the answer was 5xx, or cannot be read
-	Unreachable bool      `json:"unreachable,omitempty"` // it could not be fetched
+	DenyAll     bool      `json:"deny_all,omitempty"`    // the answer was 5xx
+	Unreachable bool      `json:"unreachable,omitempty"` // it could not be fetched, or cannot be read
 	Once        bool      `json:"once,omitempty"`        // known after one try only; a caller that can wait asks again
 	Expires     time.Time `json:"expires"`
+	Fetched     time.Time `json:"fetched,omitzero"` // the rules, from the site
 
 	mu    sync.Mutex
 	rules map[string]*scope.Robots // by the name it is read for
@@ -160,29 +162,82 @@ type Answer struct {
 	Unreadable bool   // the answer cannot be read
 	Redirect   string // where it leads, if that may be fetched
 	Once       bool   // after a failure, the caller may ask again
+	Keep       bool   // after a failure, the rules that are known stay valid for up to a day
+}
+
+// failed reports whether the answer says nothing about rules.
+func (a *Answer) failed() bool {
+	return a.Status <= 0 || a.Status >= 500 || a.Status == 429 || a.Unreadable
 }
 
 // LearnRobots stores the answer to a request for a robots.txt, according to RFC 9309. A success counts as it says. A
-// client error allows everything. A server error, an answer that cannot be read, or 429 forbids everything. No answer
-// means that the site is not fetched from.
+// client error allows everything. A server error forbids everything. No answer, or one that cannot be read, means that
+// the site is not fetched from. Where such an answer keeps the rules, they stay valid for up to a day, and are asked
+// for each hour.
 func (s *Servers) LearnRobots(t fetch.Target, a Answer) error {
-	f := &Site{Expires: time.Now().Add(robotsLifetime)}
+	now := time.Now()
+	f := &Site{Expires: now.Add(robotsLifetime), Fetched: now}
 	switch {
-	case a.Status >= 500 || a.Status == 429 || a.Unreadable:
-		f.DenyAll, f.Expires = true, time.Now().Add(FailureLifetime)
+	case a.Unreadable, a.Status <= 0:
+		f.Unreachable, f.Expires = true, now.Add(FailureLifetime)
+	case a.Status >= 500:
+		f.DenyAll, f.Expires = true, now.Add(FailureLifetime)
 	case a.Status >= 200 && a.Status < 300:
 		f.Body = append([]byte(nil), a.Body[:min(len(a.Body), scope.MaxRobots)]...)
 	case fetch.Redirects(a.Status):
 		f.Redirect = a.Redirect
-	case a.Status <= 0:
-		f.Unreachable, f.Expires = true, time.Now().Add(FailureLifetime)
+	case a.Status == 429: // none, for now
+		f.Expires, f.Fetched = now.Add(FailureLifetime), time.Time{}
 	}
-	f.Once = a.Once && (f.DenyAll || f.Unreachable)
+	f.Once = a.Once && (a.Status == 429 || f.DenyAll || f.Unreachable)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	url := AddressOf(t)
+	if a.failed() && a.Keep {
+		old, err := s.lasting(url, now)
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			f = &Site{Body: old.Body, Redirect: old.Redirect, Fetched: old.Fetched,
+				Expires: earlier(now.Add(FailureLifetime), old.until())}
+		}
+	}
 	keep(s.sites, url, f)
 	return s.store("robots/"+url, f)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// until is how long the rules of a site are used that cannot be fetched any more.
+func (f *Site) until() time.Time { return f.Fetched.Add(robotsLifetime + robotsKept) }
+
+// Keeps reports whether the rules of a site are known, and may be used although its robots.txt cannot be fetched.
+func (s *Servers) Keeps(t fetch.Target, now time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := s.lasting(AddressOf(t), now)
+	return f != nil, err
+}
+
+// lasting returns what is known of a robots.txt, expired or not, if that may still be used; else nil.
+func (s *Servers) lasting(url string, now time.Time) (*Site, error) {
+	f := s.sites[url]
+	if f == nil {
+		f = &Site{}
+		if ok, err := s.load("robots/"+url, f); !ok || err != nil {
+			return nil, err
+		}
+	}
+	if f.DenyAll || f.Unreachable || f.Fetched.IsZero() || !now.Before(f.until()) {
+		return nil, nil
+	}
+	return f, nil
 }
 
 // ForgetUnreachable makes the crawl ask again for each robots.txt that could not be fetched: a block may have been
@@ -232,6 +287,10 @@ func (s *Servers) store(name string, facts any) error {
 
 // keep puts a value into a map that holds a bounded number.
 func keep[T any](m map[string]T, name string, value T) {
+	if _, there := m[name]; there {
+		m[name] = value
+		return
+	}
 	for old := range m {
 		if len(m) < maxServers {
 			break
@@ -275,9 +334,12 @@ func RobotsCount(body []byte, err error, truncated string) bool {
 // noText reports whether a character never occurs in text.
 func noText(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r", r) }
 
+// WholeLines is what was received of a robots.txt that was cut off, without the line that is not whole.
+func WholeLines(body []byte) []byte { return body[:bytes.LastIndexAny(body, "\r\n")+1] }
+
 // forbids reports whether one of the whole lines of a robots.txt forbids something.
 func forbids(body []byte) bool {
-	body = body[:bytes.LastIndexAny(body, "\r\n")+1]
+	body = WholeLines(body)
 	for line := range bytes.FieldsFuncSeq(body, func(r rune) bool { return r == '\r' || r == '\n' }) {
 		line, _, _ = bytes.Cut(line, []byte{'#'})
 		name, value, _ := bytes.Cut(line, []byte{':'})

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
 	"holdfast/crawler/hosts"
+	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
 	"holdfast/warc"
 )
@@ -137,6 +139,9 @@ func (g *group) take(rec *warc.Record) error {
 		if damaged(err) {
 			return err
 		}
+		if g.truncated != "" {
+			g.robots = hosts.WholeLines(g.robots)
+		}
 		g.unreadable = rec.Type == warc.TypeRevisit || !hosts.RobotsCount(g.robots, err, g.truncated)
 	case warc.TypeMetadata:
 		text, err := io.ReadAll(io.LimitReader(rec.Block, 64<<20))
@@ -166,4 +171,30 @@ func (g *group) metadata(text string) {
 			g.links = append(g.links, extract.Link{URL: words[0], Hop: words[1][0], Context: words[2]})
 		}
 	}
+}
+
+// annotated reports whether the log has an annotation of the URI that begins so.
+func (g *group) annotated(note string) bool {
+	return slices.ContainsFunc(g.annotations(), func(a string) bool { return strings.HasPrefix(a, note) })
+}
+
+func (g *group) annotations() []string {
+	if notes := g.fields.Get(chain.FieldAnnotation); notes != "" {
+		return strings.Split(notes, ",")
+	}
+	return nil
+}
+
+// line is the URI's line for the log.
+func (g *group) line(u *frontier.URI) report.Line {
+	took, _ := strconv.ParseInt(g.fields.Get(chain.FieldFetchTime), 10, 64)
+	worker, _ := strconv.Atoi(g.fields.Get(chain.FieldWorker))
+	took = max(took, 0)
+	return report.Line{Logged: time.Now(), Status: g.status, Size: g.bodySize, URI: u.URL, Path: u.Path, Via: u.Via,
+		MIME: g.mime, Worker: worker, Begin: g.date, Duration: time.Duration(took) * time.Millisecond,
+		Digest: g.digest, Source: u.Source, Annotations: g.annotations()}
+}
+
+func (g *group) records() []warc.Position {
+	return []warc.Position{{File: g.file, Offset: g.offset, Length: g.end - g.offset}}
 }

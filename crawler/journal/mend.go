@@ -27,9 +27,9 @@ const ValueMended = "mended/"
 const DamagedSuffix = ".damaged"
 
 // Damage lists what was found damaged when a crawl was opened: WARC files with committed records that can no longer
-// be read.
+// be read, or are gone.
 type Damage struct {
-	Files []string // as they are kept
+	Files []string // as they are kept; as they were named, if they are gone
 	URIs  int      // queued again, as their records are gone
 }
 
@@ -47,6 +47,7 @@ type broken struct {
 	accounted
 	keep []warc.Span // whole members, in order
 	size int64       // the length of the file
+	gone bool        // there is no such file any more
 }
 
 // expected is a capture that has a line in the log.
@@ -85,15 +86,68 @@ func (r *Recovery) damagedFiles() (found []string, err error) {
 	return found, nil
 }
 
+// goneFiles returns the files with committed records that were not handed over, and are not there any more.
+func (r *Recovery) goneFiles() (gone []*broken, err error) {
+	there, err := filepath.Glob(filepath.Join(r.dir, "warcs", "*.warc.gz*"))
+	if err != nil {
+		return nil, fmt.Errorf("look for WARC files: %w", err)
+	}
+	known := map[string]bool{} // to be there, or to be mended
+	for _, path := range there {
+		name, _, _ := strings.Cut(filepath.Base(path), ".warc.gz")
+		known[name+".warc.gz"] = true
+	}
+	if err := r.frontier.Values(ValueMended, func(name string, _ []byte) error {
+		name, _, _ = strings.Cut(strings.TrimPrefix(name, ValueMended), DamagedSuffix)
+		known[name] = true
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var names []string
+	if err := r.frontier.Values(valueWARC, func(name string, _ []byte) error {
+		if name = strings.TrimPrefix(name, valueWARC); !known[name] {
+			names = append(names, name)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	back, err := r.checkpoints.takenBack()
+	for _, name := range names {
+		given, failed := r.journal.Handover.given(name)
+		if err = errors.Join(err, failed); err != nil {
+			return nil, err
+		}
+		a, err := readAccounted(r.frontier, name)
+		switch {
+		case err != nil:
+			return nil, err
+		case given || a.end == 0:
+		case back: // the log is another, too
+			r.log.Error("a WARC file with records of this crawl is gone, from before the checkpoint", "file", name)
+		default:
+			gone = append(gone, &broken{name: name, accounted: a, gone: true})
+		}
+	}
+	return gone, err
+}
+
 // mend makes whole files from damaged ones, and queues the URIs whose records are lost. After a crash it begins again
 // from the start; earlier accounts of a file that it writes are dropped.
 func (r *Recovery) mend(described map[string]warc.Finished) error {
 	paths, err := r.damagedFiles()
-	if err != nil || len(paths) == 0 {
+	if err != nil {
 		return err
 	}
 	m := &mending{r: r, seed: maphash.MakeSeed(), lines: map[uint64]*expected{}}
+	if m.files, err = r.goneFiles(); err != nil || len(paths)+len(m.files) == 0 {
+		return err
+	}
 	first, last := int64(math.MaxInt64), int64(0)
+	for _, f := range m.files {
+		first, last = min(first, f.first), max(last, f.last)
+	}
 	for _, path := range paths {
 		name, _, _ := strings.Cut(filepath.Base(path), DamagedSuffix)
 		a, err := readAccounted(r.frontier, name)
@@ -107,6 +161,9 @@ func (r *Recovery) mend(described map[string]warc.Finished) error {
 		return err
 	}
 	for _, f := range m.files {
+		if f.gone {
+			continue
+		}
 		if err := m.survey(f); err != nil {
 			return fmt.Errorf("read %s: %w", f.path, err)
 		}
@@ -130,6 +187,13 @@ func (r *Recovery) mend(described map[string]warc.Finished) error {
 	}
 	r.damage.URIs += n
 	for _, f := range m.files {
+		if f.gone {
+			r.damage.Files = append(r.damage.Files, f.name)
+			r.frontier.SetValue(valueWARC+f.name, nil)
+			r.log.Error("a WARC file with records of this crawl is gone: what was in it is fetched again",
+				"file", f.name, "bytes lost", strconv.FormatInt(f.lost(), 10), "URIs queued again", strconv.Itoa(n))
+			continue
+		}
 		kept := filepath.Base(f.path)
 		r.damage.Files = append(r.damage.Files, kept)
 		r.frontier.SetValue(ValueMended+kept, []byte("1"))

@@ -71,7 +71,8 @@ func Open(cfg Config) (*Journal, *Recovery, error) {
 	j := &Journal{Handover: handover, Figures: figures, Cookies: cookies, plan: cfg.Plan, frontier: cfg.Frontier,
 		quotas: cfg.Quotas, logs: cfg.Logs, live: cfg.Live, events: cfg.Events, log: cfg.Log, elapsed: cfg.Elapsed,
 		idle: cfg.Idle, wishes: make(chan chan struct{}), logged: cfg.Logged}
-	replay := &Replay{plan: cfg.Plan, entries: cfg.Entries, frontier: cfg.Frontier, links: cfg.Links, dedup: cfg.Dedup,
+	replay := &Replay{plan: cfg.Plan, entries: cfg.Entries, frontier: cfg.Frontier, links: cfg.Links,
+		walls: &chain.Walls{Frontier: cfg.Frontier, Jar: cfg.Jar, Plan: cfg.Plan, Log: cfg.Log}, dedup: cfg.Dedup,
 		servers: cfg.Servers, quotas: cfg.Quotas, jar: cfg.Jar, objects: cfg.Objects}
 	r := &Recovery{dir: cfg.Dir, disk: cfg.Disk, frontier: cfg.Frontier, journal: j, checkpoints: cfg.Checkpoints,
 		replay: replay, log: cfg.Log}

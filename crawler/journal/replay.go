@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"holdfast/crawler/chain"
 	"holdfast/crawler/extract"
@@ -15,10 +13,8 @@ import (
 	"holdfast/crawler/frontier"
 	"holdfast/crawler/hosts"
 	"holdfast/crawler/plan"
-	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
-	"holdfast/warc"
 )
 
 // Replay accounts for URIs whose records are on disk, though the frontier did not learn of them.
@@ -27,6 +23,7 @@ type Replay struct {
 	entries  *plan.Entries
 	frontier *frontier.Frontier
 	links    *chain.Links
+	walls    *chain.Walls
 	dedup    *chain.Dedup
 	servers  *hosts.Servers
 	quotas   *hosts.Quotas
@@ -47,30 +44,23 @@ func (r *Replay) group(g *group) error {
 	if key := g.fields.Get(chain.FieldKey); key != "" {
 		asked.Key = key
 	}
-	u, err := r.frontier.Claim(asked)
+	u, err := r.claim(asked, g)
 	if err != nil || u == nil {
 		return err
 	}
 	u.Path, u.Via, u.Source = asked.Path, asked.Via, asked.Source
+	if g.annotated(chain.NoteRetry) {
+		return r.later(u, g, set)
+	}
 	if err := r.relearn(g); err != nil {
 		return err
 	}
-	took, _ := strconv.ParseInt(g.fields.Get(chain.FieldFetchTime), 10, 64)
-	worker, _ := strconv.Atoi(g.fields.Get(chain.FieldWorker))
-	took = max(took, 0)
-	line := report.Line{Logged: time.Now(), Status: g.status, Size: g.bodySize, URI: u.URL, Path: u.Path, Via: u.Via,
-		MIME: g.mime, Worker: worker,
-		Begin: g.date, Duration: time.Duration(took) * time.Millisecond, Digest: g.digest, Source: u.Source}
-	if notes := g.fields.Get(chain.FieldAnnotation); notes != "" {
-		line.Annotations = strings.Split(notes, ",")
-	}
-	out := &chain.Outcome{Line: line, Seed: u.Via == "", Records: []warc.Position{{File: g.file, Offset: g.offset,
-		Length: g.end - g.offset}}}
+	o := frontier.Outcome{Status: g.status, Kind: chain.KindOf(g.status), Fetched: true, Bytes: g.blockSize}
+	out := &chain.Outcome{Line: g.line(u), Seed: u.Via == "", Records: g.records()}
 	if out.Seed && fetch.Redirects(g.status) {
 		out.Redirect = extract.Result{Links: g.links}.Target()
 	}
-	o := frontier.Outcome{Status: g.status, Kind: chain.KindOf(g.status), Attach: out, Fetched: true,
-		Bytes: g.blockSize}
+	o.Attach = out
 	var subject scope.Subject
 	if !chain.IsPrerequisite(u) {
 		r.objects.Add(1)
@@ -87,8 +77,40 @@ func (r *Replay) group(g *group) error {
 	if chain.ForRules(u, g.status) {
 		g.links = nil
 	}
-	_, err = r.frontier.Finish(u, o, r.links.Accepted(nil, u, g.links, &subject))
+	found, again, err := r.walls.Pass(u, chain.CookiesUnknown, r.links.Accepted(nil, u, g.links, &subject))
+	if err != nil {
+		return err
+	}
+	o.Again = again
+	_, err = r.frontier.Finish(u, o, found)
 	return err
+}
+
+// later gives a URI back whose answer is on disk, and after which it is to be tried again.
+func (r *Replay) later(u *frontier.URI, g *group, set *harvest.Settings) error {
+	t, err := fetch.ParseTarget(g.uri)
+	if err != nil {
+		return fmt.Errorf("try %s again: %w", g.uri, err)
+	}
+	if set.Cookies {
+		r.jar.Store(t, g.head, g.date)
+	}
+	out := &chain.Outcome{Line: g.line(u), Records: g.records(), Retried: true}
+	r.frontier.Later(u, frontier.Outcome{Bytes: g.blockSize, Attach: out}, chain.RetryPause(set, u.Tries), false)
+	return nil
+}
+
+// claim takes the URI out of its queue. One that was asked for again is queued first, if the frontier knows only how it
+// ended before.
+func (r *Replay) claim(asked frontier.URI, g *group) (*frontier.URI, error) {
+	u, err := r.frontier.Claim(asked)
+	if u != nil || err != nil || !g.annotated(chain.NoteAgain) {
+		return u, err
+	}
+	if _, err := r.frontier.Force(asked); err != nil {
+		return nil, err
+	}
+	return r.frontier.Claim(asked)
 }
 
 // relearn stores what a replayed answer says about a server.

@@ -106,10 +106,14 @@ func (c *Current) Open() bool { return c.at.Load().times.Open(c.now()) }
 
 // Allowed tells whether an address may be reached.
 func (c *Current) Allowed(addr netip.Addr) bool {
-	if c.Base().OperatorContact == "" && !addr.Unmap().IsLoopback() {
+	s := c.Base()
+	switch {
+	case s.OperatorContact == "" && !addr.Unmap().IsLoopback(), fetch.Metadata(addr):
 		return false
+	case fetch.LinkLocal(addr):
+		return s.AllowLinkLocal
 	}
-	return c.Base().AllowPrivate || fetch.Public(addr)
+	return s.AllowPrivate || fetch.Public(addr)
 }
 
 // settingBrowse names the setting that sends pages to a browser.

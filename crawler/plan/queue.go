@@ -41,12 +41,20 @@ func KeyOf(u *frontier.URI) string {
 }
 
 // HostOf returns the host as reports name it: without its port, as in Heritrix's reports.
-func HostOf(t fetch.Target) string { return strings.TrimSuffix(t.Authority, ":"+t.Port) }
+func HostOf(t fetch.Target) string { return strings.TrimSuffix(AuthorityOf(t), ":"+t.Port) }
+
+// AuthorityOf returns host and port, where that is not the scheme's own. A dot after the name makes no other host.
+func AuthorityOf(t fetch.Target) string {
+	if host, dotted := strings.CutSuffix(t.Host, "."); dotted && host != "" {
+		return host + strings.TrimPrefix(t.Authority, t.Host)
+	}
+	return t.Authority
+}
 
 // QueueOf names the queue of a URI. Queues by address are by host, too: it is their turns at a host that are by
 // address, as a host may have another address tomorrow.
 func QueueOf(t fetch.Target, s *harvest.Settings) string {
-	return scope.QueueName(s, t.Authority, func() string {
+	return scope.QueueName(s, AuthorityOf(t), func() string {
 		subject := scope.Subject{URL: t.URL}
 		return subject.Domain()
 	})

@@ -72,7 +72,7 @@ func isPage(x *fetch.Exchange) bool {
 // Browse loads a fetched page in a browser, which gets the fetched bytes and everything that the page requests. If
 // the browser fails, only its findings are lost; the page is recorded as it was fetched.
 func (p *Pages) Browse(ctx context.Context, v *chain.Visit) (chain.Step, error) {
-	if v.Page.Leave == nil || !isPage(v.Exchange) {
+	if v.Page.Leave == nil || v.Retry != nil || !isPage(v.Exchange) {
 		return chain.Next, nil
 	}
 	v.Page.Again = true // a page may have asked for it before

@@ -32,6 +32,8 @@ type ledger struct {
 	forms map[trapForm]*Trap
 	told  []*Trap // not told yet
 	rest  int64
+
+	changed bool // since it was last kept
 }
 
 type trapForm struct {
@@ -51,6 +53,7 @@ func (l *ledger) note(u *Subject) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.changed = true
 	t := l.forms[form]
 	switch {
 	case t == nil && len(l.forms) >= maxTrapForms:

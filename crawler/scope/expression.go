@@ -128,13 +128,17 @@ func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 		return nil, fmt.Errorf("its result is of type %s: want true or false", tree.OutputType())
 	}
 	e := &Expression{text: text, values: values, log: log}
-	if e.program, err = env.Program(tree, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize)); err != nil {
+	bound, err := boundBuilt(env)
+	if err != nil {
+		return nil, err
+	}
+	if e.program, err = env.Program(tree, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize), bound); err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
 	for _, used := range tree.NativeRep().ReferenceMap() {
 		e.needs = max(e.needs, needs[used.Name])
 		if used.Name == addressVariable && e.partial == nil {
-			if e.partial, err = env.Program(tree, cel.CostLimit(maxCost),
+			if e.partial, err = env.Program(tree, cel.CostLimit(maxCost), bound,
 				cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval)); err != nil {
 				return nil, fmt.Errorf("prepare: %w", err)
 			}

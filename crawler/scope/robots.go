@@ -56,7 +56,10 @@ func parsePaths(paths []string) *Robots {
 
 // robotsText is the text of a body in UTF-8: cut to size, without byte order mark.
 func robotsText(body []byte) []byte {
-	body = body[:min(len(body), MaxRobots)]
+	if len(body) >= MaxRobots { // it may go on: a line that is not whole says something else
+		body = body[:MaxRobots]
+		body = body[:max(bytes.LastIndexAny(body, "\r\n"), 0)]
+	}
 	little, big := bytes.HasPrefix(body, []byte{0xff, 0xfe}), bytes.HasPrefix(body, []byte{0xfe, 0xff})
 	if !little && !big {
 		return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
@@ -105,7 +108,8 @@ func parseRobots(body []byte, product string, anyones bool) *Robots {
 		case "allow", "disallow":
 			g.inRules = true
 			g.each(own, others, func(r *Robots) { r.rule(key == "allow", value) })
-		case "crawl-delay": // does not end a group's names, as RFC 9309 has it of lines it does not know
+		case "crawl-delay": // obeyed as a rule of its group; Sitemap and Host stand outside of groups
+			g.inRules = true
 			g.each(own, others, func(r *Robots) { r.crawlDelay(value) })
 		}
 	}

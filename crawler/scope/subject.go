@@ -228,6 +228,12 @@ func (p *parts) read(url string) {
 	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, ']') {
 		p.host, p.port = rest[:i], rest[i+1:]
 	}
+	if host, dotted := strings.CutSuffix(p.host, "."); dotted && host != "" { // the same host
+		if p.host = host; p.port != "" {
+			host += ":" + p.port
+		}
+		p.authority = host
+	}
 	p.path, p.query, _ = strings.Cut(p.rest, "?")
 }
 

@@ -53,7 +53,8 @@ const (
 // suspectVariant is from how many variants on it is looked at whether they bring anything new.
 const suspectVariant = leastVariant / 10
 
-// Traps detects crawler traps by what was fetched. It is safe for concurrent use; its knowledge is only in memory.
+// Traps detects crawler traps by what was fetched. It is safe for concurrent use. Its knowledge is in memory; the
+// caller keeps what Changes returns, and gives it back with Recall.
 type Traps struct {
 	armed   atomic.Bool // there may be something to catch
 	mu      sync.RWMutex
@@ -68,6 +69,7 @@ type hostTraps struct {
 	equivalents map[uint64]equivalent
 	sessions    pairs // that differ by session id alone
 	permuted    pairs // or by the order of their queries
+	changed     bool  // since it was last kept
 }
 
 // size is how many entries it is.
@@ -224,6 +226,7 @@ func (t *Traps) Observe(u *Subject, page Page) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.host(p.authority)
+	h.changed = true
 	t.observePattern(h, p, &seen)
 	t.observeFolder(h, p, seen.digest)
 	if token != 0 {

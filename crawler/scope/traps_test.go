@@ -357,3 +357,45 @@ func FuzzTraps(f *testing.F) {
 		_ = u.SURT()
 	})
 }
+
+// What was learnt of traps, and what was caught, outlasts that the crawl is opened again.
+func TestTrapsOutlastARestart(t *testing.T) {
+	t.Parallel()
+	kept := map[string][]byte{}
+	fetched, caught := 0, 0
+	for round := range 6 { // of 20 pages each, of which 50 show the trap
+		v := newVisitor(t)
+		for name, data := range kept {
+			if err := v.scope.Traps().Recall(name, data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 20 {
+			v.visit(fmt.Sprintf("/same/%d", round*20+i), "/", "one and the same", 5000)
+		}
+		changed, err := v.scope.Traps().Changes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range changed {
+			kept[name] = data
+		}
+		if again, err := v.scope.Traps().Changes(); err != nil || len(again) != 0 {
+			t.Errorf("%d changes where nothing changed, %v", len(again), err)
+		}
+		fetched, caught = fetched+v.fetched, caught+v.caught[trapDuplicate]
+		forms, _ := v.scope.Traps().All()
+		if caught > 0 && (len(forms) != 1 || forms[0].Away != int64(caught) || forms[0].Pages != leastSame) {
+			t.Errorf("round %d: %d caught in all, the report has %+v", round, caught, forms)
+		}
+		if round > 2 && len(v.scope.Traps().Fresh()) > 0 {
+			t.Errorf("round %d tells of a trap that was told", round)
+		}
+	}
+	if fetched > leastSame+5 || caught != 120-fetched {
+		t.Errorf("%d fetched, %d caught", fetched, caught)
+	}
+	if err := NewTraps().Recall("host/x", []byte("{")); err == nil {
+		t.Error("what cannot be read is taken")
+	}
+}

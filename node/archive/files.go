@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -18,7 +17,6 @@ import (
 	"holdfast/catalog"
 	"holdfast/catalog/files"
 	"holdfast/internal/disk"
-	"holdfast/node/wire"
 	"holdfast/replica"
 )
 
@@ -200,67 +198,6 @@ func (a Files) explainOpen(ctx context.Context, err error) error {
 		return a.explain(err)
 	}
 	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
-}
-
-// Verify makes the holders of these replicas' copies, or of all copies, read them again.
-func (a Files) Verify(ctx context.Context, name catalog.FileName,
-	replicas []catalog.ReplicaName) ([]api.Verification, error) {
-	var file catalog.File
-	keepers := map[catalog.ReplicaName]catalog.NodeID{}
-	err := a.Catalog.View(func(v catalog.View) (err error) {
-		if file, err = v.File(name); err != nil {
-			return err
-		}
-		if len(replicas) > 0 {
-			file.Copies = slices.DeleteFunc(slices.Clone(file.Copies), func(c catalog.Copy) bool {
-				return !slices.Contains(replicas, c.Replica)
-			})
-		}
-		for _, c := range file.Copies {
-			p, err := v.Placement(c.Replica, name.Shard())
-			if err != nil {
-				return err
-			}
-			keepers[c.Replica] = p.Holder
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, a.explain(err)
-	}
-	replies := wire.Gather(file.Copies, func(c catalog.Copy) (api.Verification, error) {
-		one := api.Verification{Replica: string(c.Replica), Node: string(keepers[c.Replica])}
-		a.verify(ctx, file, &one)
-		return one, nil
-	})
-	out := make([]api.Verification, len(replies))
-	for i, r := range replies {
-		out[i] = r.Answer
-	}
-	return out, nil
-}
-
-func (a Files) verify(ctx context.Context, file catalog.File, out *api.Verification) {
-	var held replica.Held
-	var err error
-	switch out.Node {
-	case "":
-		err = fmt.Errorf("no node of replica %s holds shard %s yet", out.Replica, file.Name.Shard())
-	case string(a.Self):
-		held, err = a.Own.Replica.Verify(ctx, file.Name)
-	default:
-		held, err = wire.Ask[replica.Held](ctx, a.Ask, catalog.NodeID(out.Node), replica.VerifyCall, file.Name)
-	}
-	switch {
-	case errors.Is(replica.Understood(err), replica.ErrNotHere):
-		out.State = "missing"
-	case err != nil:
-		out.State, out.Detail = "unreachable", err.Error()
-	case held.SHA256 == file.SHA256 && held.Size == file.Size:
-		out.State, out.SHA256 = "ok", held.SHA256.String()
-	default:
-		out.State, out.SHA256 = "corrupt", held.SHA256.String()
-	}
 }
 
 // explain translates the replica's errors into the API's.

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,7 +67,7 @@ func (h *Health) Look() (alerts []alert.Alert, outbox int) {
 	}
 	h.alerts = append(h.alerts, h.gone()...)
 	h.alerts = append(h.alerts, unaudited(h.Replica.Audits())...)
-	h.alerts = append(h.alerts, unanswered(h.Replica.Audits())...)
+	h.alerts = append(h.alerts, unanswered(h.Replica.Audits(), time.Now())...)
 	h.alerts = append(h.alerts, unclaimed(h.Replica.Strays())...)
 	alive := h.Alive()
 	err := h.View(func(v catalog.View) error {
@@ -138,20 +139,29 @@ func unaudited(all []replica.Audit) []alert.Alert {
 	return nil
 }
 
-// unanswered says which challenges of the last audit of that kind were not answered rightly. Those that could not be
-// made are in the audit.
-func unanswered(all []replica.Audit) []alert.Alert {
+// unanswered says which challenges of the last audit of that kind were not answered rightly. A wrong answer is told at
+// once; others only when asking again did not help for a while. Those that could not be made are in the audit.
+func unanswered(all []replica.Audit, now time.Time) []alert.Alert {
 	for _, one := range slices.Backward(all) {
 		if one.Kind != replica.AuditChallenge || one.State == replica.AuditStopped {
 			continue
 		}
+		var first *replica.Unanswered
 		failed := one.Wrong + one.Refused + one.Late
-		for _, u := range one.Unanswered {
-			if u.Outcome == replica.AnswerUnreached || u.Outcome == replica.AnswerUnread {
-				continue
+		for i := range one.Unanswered {
+			switch u := &one.Unanswered[i]; {
+			case u.Outcome == replica.AnswerUnreached, u.Outcome == replica.AnswerUnread:
+			case !u.Settled.IsZero(), u.Outcome != replica.AnswerWrong && !u.At.After(now) &&
+				now.Sub(u.At) < replica.UnansweredFor:
+				failed--
+			case first == nil:
+				first = u
 			}
+		}
+		if first != nil {
 			return []alert.Alert{alert.New(alert.ChallengesFailed, "", "copies", alert.Number(failed),
-				"file", string(u.Name), "replica", string(u.Replica), "outcome", string(u.Outcome))}
+				"file", string(first.Name), "replica", string(first.Replica), "outcome", string(first.Outcome),
+				"reason", cmp.Or(first.Why, "it gives no reason"))}
 		}
 		if one.State != replica.AuditRunning && one.Scope.All() && one.Scope.Replica == "" {
 			return nil // what was asked for of a part says nothing about the rest

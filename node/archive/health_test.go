@@ -2,6 +2,7 @@ package archive
 
 import (
 	"testing"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/replica"
@@ -33,7 +34,7 @@ func TestAPartDoesNotEndAnAlert(t *testing.T) {
 	} {
 		all := []replica.Audit{failed, faulty, tt.next}
 		if tt.next.Kind == replica.AuditChallenge {
-			if got := unanswered(all); (len(got) == 0) != tt.ended {
+			if got := unanswered(all, time.Now()); (len(got) == 0) != tt.ended {
 				t.Errorf("%s: %v", what, got)
 			}
 			continue
@@ -41,5 +42,65 @@ func TestAPartDoesNotEndAnAlert(t *testing.T) {
 		if got := unaudited(all); (len(got) == 0) != tt.ended {
 			t.Errorf("%s: %v", what, got)
 		}
+	}
+}
+
+// TestTheAlertOfChallenges: a wrong answer is told at once, another one when asking again did not help; with its reason, and
+// until it was answered.
+func TestTheAlertOfChallenges(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	refused := func(change func(*replica.Unanswered)) replica.Unanswered {
+		u := replica.Unanswered{Name: "f", Replica: "south", Outcome: replica.AnswerRefused, Why: "not mounted", At: now.Add(-replica.UnansweredFor)}
+		if change != nil {
+			change(&u)
+		}
+		return u
+	}
+	for what, tt := range map[string]struct {
+		all    []replica.Unanswered
+		more   int // that are not listed
+		copies string
+		reason string
+	}{
+		"refused for long":         {all: []replica.Unanswered{refused(nil)}, copies: "1", reason: "not mounted"},
+		"of an earlier program":    {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.At, u.Why = time.Time{}, "" })}, copies: "1", reason: "it gives no reason"},
+		"refused just now":         {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.At = now.Add(-time.Minute) })}},
+		"refused in the future":    {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.At = now.Add(time.Hour) })}, copies: "1", reason: "not mounted"},
+		"wrong just now":           {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.At, u.Outcome = now.Add(-time.Second), replica.AnswerWrong })}, copies: "1", reason: "not mounted"},
+		"answered since":           {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Settled = now })}},
+		"not reached":              {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Outcome = replica.AnswerUnreached })}},
+		"one of three, and others": {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Settled = now }), refused(nil), refused(func(u *replica.Unanswered) { u.At = now })}, more: 5, copies: "6", reason: "not mounted"},
+	} {
+		one := replica.Audit{State: replica.AuditDone, Kind: replica.AuditChallenge}
+		one.Unanswered = tt.all
+		one.Refused = tt.more
+		for _, u := range tt.all {
+			switch u.Outcome {
+			case replica.AnswerWrong:
+				one.Wrong++
+			case replica.AnswerRefused:
+				one.Refused++
+			}
+		}
+		got := unanswered([]replica.Audit{one}, now)
+		if len(got) == 0 != (tt.copies == "") {
+			t.Errorf("%s: %v", what, got)
+		} else if len(got) == 1 && (got[0].Parameters["copies"] != tt.copies || got[0].Parameters["reason"] != tt.reason) {
+			t.Errorf("%s: %v", what, got[0])
+		}
+	}
+}
+
+// TestTheListOfChallengesBeginsWithThoseThatAreOpen, and says of the others when they were answered.
+func TestTheListOfChallengesBeginsWithThoseThatAreOpen(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	all := []replica.Unanswered{{Name: "a", Settled: at}, {Name: "b", Settled: at, Moot: true, Why: "no"}, {Name: "c", Why: "not mounted", Tries: 3}}
+	for range findingsListed {
+		all = append(all, replica.Unanswered{Name: "d", Settled: at})
+	}
+	got := unansweredFindings(all)
+	if len(got) != findingsListed || got[0].File != "c" || got[0].Detail != "not mounted" || got[0].Tries != 3 || !got[0].Answered.IsZero() ||
+		got[1].File != "a" || !got[1].Answered.Equal(at) || got[2].File != "b" || !got[2].Answered.IsZero() || got[2].Detail == "no" {
+		t.Errorf("%+v", got[:4])
 	}
 }

@@ -72,10 +72,8 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	}
 	part.Wrong, part.Refused = int64(one.Wrong), int64(one.Refused)
 	part.Late, part.Unreached = int64(one.Late), int64(one.Unreached)
-	for _, u := range one.Unanswered {
-		part.Findings = append(part.Findings, api.AuditFinding{File: string(u.Name), State: string(u.Outcome),
-			Replica: string(u.Replica), Node: string(u.Node), Detail: u.Why})
-	}
+	part.Answered = int64(one.Answered)
+	part.Findings = append(part.Findings, unansweredFindings(one.Unanswered)...)
 	part.Omitted = part.Missing + part.Corrupt + part.Wrong + part.Refused + part.Late + part.Unreached -
 		int64(len(part.Findings))
 	part.Detail = auditDetail(one)
@@ -98,6 +96,7 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	whole.Refused += part.Refused
 	whole.Late += part.Late
 	whole.Unreached += part.Unreached
+	whole.Answered += part.Answered
 	whole.Unheld = max(whole.Unheld, one.Unheld.Files) // every part says the same of the whole
 	if one.Began.Before(whole.Began) {
 		whole.Began = one.Began
@@ -105,6 +104,30 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	if one.Ended.After(whole.Ended) {
 		whole.Ended = one.Ended
 	}
+}
+
+// findingsListed is how many challenges are listed of one node.
+const findingsListed = 100
+
+// unansweredFindings lists the first challenges that were not answered rightly, those that still are not before those
+// that were since.
+func unansweredFindings(all []replica.Unanswered) (out []api.AuditFinding) {
+	for _, settled := range []bool{false, true} {
+		for _, u := range all {
+			if u.Settled.IsZero() == settled || len(out) == findingsListed {
+				continue
+			}
+			f := api.AuditFinding{File: string(u.Name), State: string(u.Outcome), Replica: string(u.Replica),
+				Node: string(u.Node), Detail: u.Why, Tries: u.Tries}
+			if u.Moot {
+				f.Detail = strings.TrimPrefix(f.Detail+"; it is not to be asked for any more", "; ")
+			} else {
+				f.Answered = u.Settled
+			}
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // describe says what the audit is about, and how long its slowest part will go on.

@@ -109,6 +109,8 @@ type PortSettings struct {
 	TrustedProxies []string `toml:"trusted-proxies"`
 	PagesURL       *Origin  `toml:"pages-url"`  // where browsers reach the API port, for the archivists' pages
 	AccessURL      *Origin  `toml:"access-url"` // where browsers reach the access port
+	// how long readers are answered by access rules that no quorum confirms
+	AccessAge *Duration `toml:"access-age"`
 }
 
 // Config is what one node runs with: its settings, and the tables that it belongs to.
@@ -176,6 +178,7 @@ type Limits struct {
 	BatchFiles   int      // that programs process at once
 	BatchPace    Bytes    // per second, that programs read, 0 = no limit
 	BatchMem     Bytes    // that a program may keep of what it reads
+	AccessAge    Duration // of access rules that no quorum confirms, by which readers are still answered
 }
 
 // ErrConfig reports a cluster.toml that cannot be used; the error's text names the line and suggests what was meant.
@@ -368,6 +371,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.AuditEvery, s.AuditEvery)
 		c.Limits.resolveAudits(&s.AuditSettings)
 		set(&c.Limits.Crawls, s.Crawls)
+		set(&c.Limits.AccessAge, s.AccessAge)
 		set(&c.Limits.Lease, s.Lease)
 		set(&c.Limits.RaftLog, s.RaftLog)
 		set(&c.LocalToken, s.LocalToken)

@@ -143,6 +143,7 @@ func Defaults() Settings {
 			TrustedProxies: []string{},
 			PagesURL:       new(Origin{}),
 			AccessURL:      new(Origin{}),
+			AccessAge:      new(Duration(24 * time.Hour)),
 		},
 		NoticeSettings: NoticeSettings{
 			SMTP:             new(""),
@@ -249,8 +250,8 @@ func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
 		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age", "challenge-share",
 		"batch-files", "batch-pace", "batch-memory",
-		"ledger-every", "rebuild-after", "disk-grace", "crawls", "channels", "lease", "raft-log", "log-level",
-		"log-format", "otlp-url",
+		"ledger-every", "rebuild-after", "disk-grace", "access-age", "crawls", "channels", "lease", "raft-log",
+		"log-level", "log-format", "otlp-url",
 		"log-file-size", "log-files", "files-mode", "organization", "local-token", "certificate", "certificate-key",
 		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",
 		"smtp-from", "smtp-user", "smtp-password-file", "heartbeat-url",

@@ -81,7 +81,8 @@ type capturesLine struct {
 // openLimit is how long a node may take to begin its answer before another is asked.
 const openLimit = 2 * time.Second
 
-// Query returns the captures that the query's answer may hold, in key order, for cdx.Arrange. A *cdx.Incomplete comes
+// Query returns the captures that the query's answer may hold, in key order, for cdx.Arrange. The query's gate decides
+// here, about what other nodes answer too. A *cdx.Incomplete comes
 // last when shards could not be covered.
 func (c *Captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error] {
 	return func(yield func(cdx.Capture, error) bool) {
@@ -192,6 +193,13 @@ func (c *Captures) ask(ctx context.Context, node catalog.NodeID,
 		return nil, nil, err
 	}
 	_ = s.SetReadDeadline(time.Now().Add(openLimit))
+	plan, err := r.Query.Compile()
+	if err != nil {
+		return fail(err)
+	}
+	if plan.Gated() { // the other node does not know the reader: it must leave out nothing for what this one keeps back
+		r.Query.Limit = 0
+	}
 	if err := json.NewEncoder(s).Encode(r); err != nil {
 		return fail(err)
 	}
@@ -219,7 +227,7 @@ func (c *Captures) ask(ctx context.Context, node catalog.NodeID,
 				return
 			case line.End:
 				return
-			case line.Capture != nil:
+			case line.Capture != nil && plan.Passes(line.Capture):
 				if !yield(*line.Capture, nil) {
 					return
 				}

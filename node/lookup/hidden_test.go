@@ -49,7 +49,7 @@ func TestCapturesOfRemovedFilesAreNotTold(t *testing.T) {
 			}
 			urls += one.File + " "
 		}
-		answer, err := c.ownDigest(t.Context(), digest)
+		answer, err := c.ownDigest(t.Context(), digest, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
