@@ -47,7 +47,8 @@ func (n *Node) openHarvests() error {
 		Room:    func() (int64, error) { return n.room.Left(n.cfg.Data) },
 		Able:    crawler.Able, Channels: n.cfg.Channels,
 		Open: n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: archive.Records{Replica: n.replica},
-		Documents: n.documents, Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C})
+		Documents: n.documents, Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C,
+		Begin: beginJob(n.traces)})
 	n.ingests = ingest.New(ingest.Config{Self: n.id, Dir: filepath.Join(n.cfg.Data, "ingest"), Disk: n.disk,
 		Agree: agreed.Unseen{State: n.agreed},
 		Room:  func() (int64, error) { return n.room.Left(n.cfg.Data) }, Now: time.Now,

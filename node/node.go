@@ -15,6 +15,7 @@ import (
 	"holdfast/index"
 	"holdfast/index/dedup"
 	"holdfast/internal/disk"
+	"holdfast/internal/trace"
 	"holdfast/node/agreed"
 	"holdfast/node/archive"
 	"holdfast/node/backups"
@@ -109,6 +110,7 @@ type telling struct {
 	notices *notices.Notices
 	hooks   notices.Hooks
 	book    *logbook.Book    // the node's log
+	traces  *trace.Tracer    // nil: none are wanted
 	figures *figures.Figures // over time
 	state   *status.Node
 }
@@ -165,6 +167,10 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 		}
 	}()
 	n.openLog(log)
+	if n.cfg.Traces != "" {
+		n.traces = trace.New(trace.Config{URL: n.cfg.Traces, Service: "holdfast", Node: n.cfg.Name, Version: Version(),
+			Scope: k.Cluster.ID, Now: time.Now, Log: n.log.With("room", "trace")})
+	}
 	if err := cfg.Guard(n.log); err != nil {
 		return nil, err
 	}

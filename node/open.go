@@ -171,6 +171,7 @@ func (n *Node) openReplica() error {
 		AuditRate: int64(n.cfg.Limits.AuditPace), PresenceEvery: time.Duration(n.cfg.Limits.Presence),
 		Challenges: n.cfg.Limits.Challenges,
 		AuditHours: n.cfg.Limits.AuditHours.Has, DiskGrace: time.Duration(n.cfg.Limits.DiskGrace),
+		Way: wayOf(n.traces),
 	}, store, sums, others, watched, duties, n.log)
 	if err != nil {
 		return err

@@ -77,10 +77,15 @@ func (n *Node) parts(answer handlers, ports front.Front) []part {
 	atAPI := figures.Count("api", front.Beside(answer.api, answer.api.Guard(catalog.Look, figures),
 		answer.origins.ForPages(answer.pages)))
 	captures := figures.Count("access", answer.origins.ForCaptures(answer.captures))
+	atAPI, captures = n.traces.Requests("api", atAPI), n.traces.Requests("access", captures)
 	member := n.member()
 	news := membership.News{Self: n.id, Roster: n.roster, Changed: n.changed, Join: n.gossip.Join,
 		Tell: func() error { return n.gossip.SetFacts(n.facts()) }, Log: n.log}
-	all := []part{
+	var all []part
+	if n.traces != nil { // the last to stop: the others' ends are in them
+		all = append(all, part{"traces", n.traces.Run})
+	}
+	all = append(all, []part{
 		{"peer", n.peer.Run},
 		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},
 		{"gossip", n.gossip.Run},
@@ -94,7 +99,7 @@ func (n *Node) parts(answer handlers, ports front.Front) []part {
 		{"cover", n.watching(func(ctx context.Context, changed <-chan struct{}) error {
 			return n.captures.Cover(ctx, changed, n.changed.C)
 		}, catalog.PrefixLayout, catalog.PrefixMembers, catalog.PrefixReplicas)},
-	}
+	}...)
 	all = append(all, part{"policy", n.watching(n.policy.Run, rules.Keys()...)})
 	if n.indexer != nil {
 		all = append(all, part{"index", n.indexer.Run}, part{"lack", n.lack()})

@@ -95,7 +95,9 @@ func (s *Store) ownCopy(ctx context.Context, want Held) error {
 }
 
 // fetch receives the file from its sources, one after the other until one has given all of it.
-func (r *puller) fetch(ctx context.Context, t task, want Held) error {
+func (r *puller) fetch(ctx context.Context, t task, want Held) (err error) {
+	noted := r.cfg.way(ctx, "copy", want.Name)
+	defer func() { noted(err) }()
 	p, err := r.store.receive(ctx, want)
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", want.Name, err)

@@ -97,7 +97,10 @@ func (p *pending) list() []catalog.FileName {
 // the whole entry. When Put returns nil the catalog has agreed and the bytes are safe here until every
 // replica has them; ErrPending says that the bytes are safe and the catalog will be asked again. A refusal
 // is returned as a *catalog.Refusal, and leaves bytes that an earlier put brought. The file at path stays as it is.
-func (r *entries) Put(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
+func (r *entries) Put(ctx context.Context, path string, as catalog.Addition, own Ownership) (_ catalog.Addition,
+	err error) {
+	noted := r.cfg.way(ctx, "put", as.Name)
+	defer func() { noted(err) }()
 	end, err := r.pending.begin(ctx, as.Name)
 	if err != nil {
 		return as, fmt.Errorf("put %s: %w", as.Name, err)

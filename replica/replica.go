@@ -115,8 +115,18 @@ type Config struct {
 	Challenges float64
 	// AuditHours tells whether audits that nobody asked for may be at work at the time; always if nil.
 	AuditHours func(time.Time) bool
+	// Way notes that something is done with a file, such as "put" or "copy"; what it returns is called at the end with
+	// what came of it. Nothing is noted if nil.
+	Way func(ctx context.Context, step string, name catalog.FileName) func(error)
 	// DiskGrace is for how long a disk for files may be away before its shards are made again on others; never if 0.
 	DiskGrace time.Duration
+}
+
+func (c *Config) way(ctx context.Context, step string, name catalog.FileName) func(error) {
+	if c.Way == nil {
+		return func(error) {}
+	}
+	return c.Way(ctx, step, name)
 }
 
 // Replica carries out what its node owes to the archive. Its parts share what is agreed and what is kept here, and know

@@ -53,6 +53,7 @@ var acts = map[string]act{
 	"Who may see what":                                      {},
 	"Monitoring":                                            {}, // it has nothing to type here: it takes a person's token
 	"The log of a node":                                     {},
+	"Traces":                                                {}, // it has nothing to type
 	"Ledgers: proving what a replica holds":                 {after: func(w *world) { w.holds("south-1") }},
 	"Being told when nobody looks":                          {},
 	"Checking the catalog":                                  {},

@@ -27,6 +27,7 @@ type Identity struct {
 	Subject string     `json:"subject"`
 	Person  PersonID   `json:"person"`
 	Since   agree.Time `json:"since"`
+	Ended   agree.Time `json:"ended,omitempty"` // when the service last ended all of its sessions, by its own clock
 }
 
 // IdentityID returns the id of an identity. It does not tell the subject, which the trail must not keep.

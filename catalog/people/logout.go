@@ -18,6 +18,7 @@ type IdentityEnd struct {
 	Identity string     `json:"identity,omitempty"` // whose (see IdentityID); empty: the session says
 	Session  string     `json:"session,omitempty"`  // at the service (see ServiceSession); empty: all of the person's
 	Message  string     `json:"message"`            // of the service (see ServiceMessage)
+	Made     agree.Time `json:"made,omitempty"`     // when it was made, by the service's clock
 	Until    agree.Time `json:"until"`              // from then on nobody takes the message any more
 }
 
@@ -103,12 +104,25 @@ func (s *state) endOwners(b *IdentityEnd) (PersonID, error) {
 		return owner, err
 	}
 	if b.Session == "" {
+		if err := s.endSignIns(owner, b); err != nil {
+			return owner, err
+		}
 		ended.Round++
 		ended.Sessions = nil
 	} else {
 		ended.Unnamed++
 	}
 	return owner, s.Set(keyEnded(owner.Actor()), ended)
+}
+
+// endSignIns keeps when the service has ended all sessions of an identity: a sign-in that was under way then is over.
+func (s *state) endSignIns(owner PersonID, b *IdentityEnd) error {
+	i, there, err := agree.Get[Identity](s, keyIdentity(owner, b.Identity))
+	if err != nil || !there || b.Made <= i.Ended {
+		return err
+	}
+	i.Ended = min(b.Made, s.At+Day) // whatever its clock says, she can sign in again
+	return s.Set(keyIdentity(owner, i.ID), i)
 }
 
 // signOut keeps the id of a session at a service, or of a message, until then.

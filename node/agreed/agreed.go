@@ -11,6 +11,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/internal/trace"
 	"holdfast/raft"
 )
 
@@ -38,11 +39,34 @@ func (s State) Linear(ctx context.Context) error { return shown(s.Consensus.Line
 
 // Propose has a command decided, and waits until this node shows it. A refusal is in the result.
 func (s State) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
-	result, err := Unseen{s}.Propose(ctx, kind, body, actor)
+	ctx, noted := command(ctx, kind)
+	result, err := s.decided(ctx, kind, body, actor)
 	if err == nil {
 		s.CatchUp(ctx)
 	}
-	return result, err
+	return noted(result, err)
+}
+
+// decided has a command decided, if there is room for it.
+func (s State) decided(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	if err := s.Room(); err != nil {
+		return catalog.Result{}, fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+	}
+	result, err := s.Consensus.Propose(ctx, kind, body, actor)
+	return result, shown(err)
+}
+
+// command notes a command as a part of what is being done. What it returns is called at the end, and passes on.
+func command(ctx context.Context, kind catalog.Kind) (context.Context,
+	func(catalog.Result, error) (catalog.Result, error)) {
+	ctx, span := trace.Part(ctx, "command "+string(kind), trace.Attribute{Key: "holdfast.command", Value: string(kind)})
+	return ctx, func(result catalog.Result, err error) (catalog.Result, error) {
+		if result.Refusal != nil {
+			span.Note(trace.Attribute{Key: "holdfast.refused", Value: string(result.Refusal.Code)})
+		}
+		span.End(err)
+		return result, err
+	}
 }
 
 // Decide has a command decided, as Propose does. A refusal is an error.
@@ -60,6 +84,8 @@ func (s State) CatchUp(ctx context.Context) {
 	if s.Consensus.IsLeader() {
 		return
 	}
+	ctx, span := trace.Part(ctx, "apply")
+	defer func() { span.End(nil) }()
 	if err := s.Consensus.Linear(ctx); err != nil {
 		s.Log.Debug("a decision is not seen here yet", "error", err)
 	}
@@ -72,7 +98,8 @@ const retryPause = 2 * time.Second
 // one.
 func (s State) Insist(ctx context.Context, kind catalog.Kind, body any) (*catalog.Refusal, error) {
 	for {
-		result, err := s.Consensus.Propose(ctx, kind, body, string(s.Self))
+		trying, noted := command(ctx, kind)
+		result, err := noted(s.Consensus.Propose(trying, kind, body, string(s.Self)))
 		if err == nil {
 			return result.Refusal, nil
 		}
@@ -91,11 +118,8 @@ type Unseen struct{ State }
 
 // Propose has a command decided. A refusal is in the result.
 func (u Unseen) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
-	if err := u.Room(); err != nil {
-		return catalog.Result{}, fmt.Errorf("%w: %w", api.ErrNoRoom, err)
-	}
-	result, err := u.Consensus.Propose(ctx, kind, body, actor)
-	return result, shown(err)
+	ctx, noted := command(ctx, kind)
+	return noted(u.decided(ctx, kind, body, actor))
 }
 
 // shown turns the reason why nothing is decided into the API's.

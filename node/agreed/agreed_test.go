@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/internal/trace"
 	"holdfast/raft"
 )
 
@@ -133,4 +137,47 @@ func TestInsisting(t *testing.T) {
 			t.Errorf("in vain: %v", err)
 		}
 	})
+}
+
+// collected are the spans that a tracer sends.
+type collected struct{ bodies []string }
+
+func (c *collected) RoundTrip(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	c.bodies = append(c.bodies, string(text))
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, err
+}
+
+// A command is a part of what asked for it, and the wait until this node shows it a part of the command; a refusal is
+// told by its code, and an error without its text.
+func TestCommandsAreTraced(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		answer      answer
+		want, never string
+	}{
+		{answer{}, `"name":"apply"`, "holdfast.refused"},
+		{answer{result: catalog.Result{Refusal: &catalog.Refusal{Code: catalog.Conflict, Message: "SECRET"}}}, `{"key":"holdfast.refused","value":{"stringValue":"conflict"}}`, "SECRET"},
+		{answer{err: errors.New("SECRET")}, `"status":{"code":2}`, "SECRET"},
+	} {
+		c := &collected{}
+		tracer := trace.New(trace.Config{URL: "http://collector.test", Transport: c, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		ctx, root := tracer.Root(t.Context(), "request", trace.Server)
+		_, _ = stateOf(&decider{answers: []answer{tt.answer}}).Propose(ctx, catalog.AddFiles, nil, "anna")
+		root.End(nil)
+		ended, stop := context.WithCancel(t.Context())
+		stop()
+		if err := tracer.Run(ended); err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Join(c.bodies, "")
+		for _, want := range []string{`"name":"command ` + string(catalog.AddFiles), `"name":"request"`, tt.want} {
+			if !strings.Contains(all, want) {
+				t.Errorf("it lacks %s: %s", want, all)
+			}
+		}
+		if strings.Contains(all, tt.never) {
+			t.Errorf("it has %s: %s", tt.never, all)
+		}
+	}
 }

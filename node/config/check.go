@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"holdfast/internal/trace"
 )
 
 // leastReserve is the room left free on a disk whatever the settings say: the node's databases need it to continue,
@@ -60,6 +62,11 @@ func (c *Config) check() error {
 	}
 	if err := c.Limits.checkLog(); err != nil {
 		return err
+	}
+	if c.Traces != "" {
+		if err := trace.CheckURL(c.Traces); err != nil {
+			return fmt.Errorf("otlp-url = %q: %w", shownURL(c.Traces), err)
+		}
 	}
 	if c.Limits.Memory < leastMemory {
 		return fmt.Errorf("memory = %s: want at least 256MiB", c.Limits.Memory)

@@ -87,6 +87,7 @@ type Settings struct {
 type LogSettings struct {
 	LogLevel    *string `toml:"log-level"`     // debug, info, warn or error
 	LogFormat   *string `toml:"log-format"`    // "text" or "json", on standard error and in the files
+	OTLPURL     *string `toml:"otlp-url"`      // of the collector that traces are sent to; none: none are
 	LogFileSize *Bytes  `toml:"log-file-size"` // most bytes of one of the files in <data>/log
 	LogFiles    *int    `toml:"log-files"`     // how many of them are kept; 0 = none is written
 }
@@ -128,6 +129,7 @@ type Config struct {
 	Limits     Limits
 	Notices    Notices
 	Backups    Backups  // of the catalog
+	Traces     string   // URL of the collector that they are sent to; empty: none are
 	OpenID     OpenID   // where people sign in with the account of their institution
 	SecretsTo  []string // that this node seals secrets to; none = all that crawl
 	Channels   []string // of harvests, whose jobs this node takes
@@ -379,6 +381,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.AccessURL, s.AccessURL)
 		set(&c.Limits.LogLevel, s.LogLevel)
 		set(&c.Limits.LogFormat, s.LogFormat)
+		set(&c.Traces, s.OTLPURL)
 		set(&c.Limits.LogSize, s.LogFileSize)
 		set(&c.Limits.LogFiles, s.LogFiles)
 		set(&c.Limits.BatchFiles, s.BatchFiles)
@@ -451,6 +454,7 @@ func (c Config) Write(w io.Writer) error {
 		Channels  []string `toml:"channels"`
 		Languages []string `toml:"languages"`
 		Folder    string   `toml:"language-files,omitempty"`
+		Traces    string   `toml:"otlp-url,omitempty"`
 
 		SMTP      string `toml:"smtp,omitempty"`
 		Security  string `toml:"smtp-tls,omitempty"`
@@ -470,6 +474,7 @@ func (c Config) Write(w io.Writer) error {
 	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
 		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
 		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles,
+		c.Traces,
 		c.Notices.SMTP, c.Notices.shownSecurity(), c.Notices.From, c.Notices.User, c.Notices.PasswordFile,
 		shownURL(c.Notices.Heartbeat), c.OpenID.Issuer, c.OpenID.Client, c.OpenID.SecretFile, c.OpenID.Name,
 		c.OpenID.Scopes, c.OpenID.Claim, c.OpenID.Groups, c.OpenID.Create}

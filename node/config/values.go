@@ -130,6 +130,7 @@ func Defaults() Settings {
 		LogSettings: LogSettings{
 			LogLevel:    new("info"),
 			LogFormat:   new("text"),
+			OTLPURL:     new(""),
 			LogFileSize: new(Bytes(16 << 20)),
 			LogFiles:    new(5),
 		},
@@ -250,7 +251,7 @@ func keysOf(table string) []string {
 		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age", "challenge-share",
 		"batch-files", "batch-pace", "batch-memory",
 		"ledger-every", "rebuild-after", "disk-grace", "access-age", "crawls", "channels", "lease", "raft-log",
-		"log-level", "log-format",
+		"log-level", "log-format", "otlp-url",
 		"log-file-size", "log-files", "files-mode", "organization", "local-token", "certificate", "certificate-key",
 		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",
 		"smtp-from", "smtp-user", "smtp-password-file", "heartbeat-url",

@@ -64,7 +64,8 @@ func (s *Service) read(ctx context.Context, k *known, id *oidc.IDToken, token *o
 		s.cfg.Log.Info("the service for signing in does not say all that is wanted", "issuer", s.cfg.Issuer,
 			"wanted", wanted)
 	}
-	out := Answer{Issuer: id.Issuer, Subject: id.Subject, Groups: groups, Session: session(id)}
+	out := Answer{Issuer: id.Issuer, Subject: id.Subject, Groups: groups, Session: session(id),
+		Made: id.IssuedAt}
 	if out.Session == "" && k.says.NamesSid {
 		s.cfg.Log.Warn("the service says that it ends single sessions, and does not say which one has begun "+
 			"(claim sid): a message that names a session alone will end nothing", "issuer", s.cfg.Issuer)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -16,11 +17,12 @@ const maxCode = 4 << 10
 
 // Answer is who the service says somebody is.
 type Answer struct {
-	Issuer, Subject string   // the identity
-	Name, Mail      string   // as the service has them; may be empty, and are no identity
-	MailDoubtful    bool     // the service says that it has not verified the address
-	Groups          []string // none without a claim
-	Session         string   // what the service calls its own session; empty: it does not say
+	Issuer, Subject string    // the identity
+	Name, Mail      string    // as the service has them; may be empty, and are no identity
+	MailDoubtful    bool      // the service says that it has not verified the address
+	Groups          []string  // none without a claim
+	Session         string    // what the service calls its own session; empty: it does not say
+	Made            time.Time // when the service said so, by its clock; zero: it does not say
 }
 
 // Begun is what Begin was given.

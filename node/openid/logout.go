@@ -31,6 +31,7 @@ const logoutEvent = "http://schemas.openid.net/event/backchannel-logout"
 type Logout struct {
 	Issuer, Subject, Session string    // subject or session may be empty
 	Message                  string    // the service's id of the message
+	Made                     time.Time // by the service's clock
 	Until                    time.Time // from then on the message is not taken any more
 }
 
@@ -67,7 +68,7 @@ func (s *Service) Logout(ctx context.Context, text string) (Logout, error) {
 		return Logout{}, s.refuseLogout(why, nil)
 	}
 	return Logout{Issuer: token.Issuer, Subject: token.Subject, Session: token.SessionID, Message: token.TokenID,
-		Until: lapses(token)}, nil
+		Made: token.IssuedAt, Until: lapses(token)}, nil
 }
 
 // lapses is when a message is not taken any more.

@@ -79,7 +79,8 @@ func (i *institution) Finish(ctx context.Context, kept []string, query url.Value
 
 // proof is what the answer of the service is worth here.
 func (i *institution) proof(answer openid.Answer) session.Proof {
-	p := session.Proof{Issuer: answer.Issuer, Subject: answer.Subject, Session: answer.Session}
+	p := session.Proof{Issuer: answer.Issuer, Subject: answer.Subject, Session: answer.Session,
+		Made: answer.Made}
 	for _, rule := range i.Groups {
 		g := people.GroupGrant{Role: catalog.Role(rule.Role), Collection: catalog.CollectionName(rule.Collection),
 			Place: rule.Place}
@@ -110,7 +111,9 @@ func (i *institution) SignOut(ctx context.Context, message string) error {
 	switch {
 	case err == nil:
 		i.log.Info("the service for signing in has ended sessions", "issuer", said.Issuer, "one", said.Session != "")
-	case !errors.Is(err, session.ErrRepeated):
+	case errors.Is(err, session.ErrRepeated), errors.Is(err, session.ErrLapsed):
+		i.log.Info("a message of the service for signing in ends nothing", "issuer", said.Issuer, "error", err)
+	default:
 		i.log.Warn("the end of sessions at the institution is not agreed", "issuer", said.Issuer, "error", err)
 	}
 	return shownAs(err)
@@ -121,7 +124,8 @@ func shownAs(err error) error {
 	for is, as := range map[error]error{openid.ErrSilent: web.ErrSilent, openid.ErrBegin: web.ErrBegin,
 		openid.ErrDeclined: web.ErrDeclined, openid.ErrRefused: web.ErrRefused, openid.ErrBusy: web.ErrSlow,
 		session.ErrStranger: web.ErrStranger, session.ErrTaken: web.ErrTaken, session.ErrUnnamed: web.ErrUnnamed,
-		session.ErrRepeated: web.ErrRefused} {
+		session.ErrOver:     web.ErrBegin,
+		session.ErrRepeated: web.ErrRefused, session.ErrLapsed: web.ErrRefused} {
 		if errors.Is(err, is) {
 			return as
 		}

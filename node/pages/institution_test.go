@@ -48,7 +48,7 @@ func TestWhatAnAnswerIsWorth(t *testing.T) {
 func TestErrorsOfSigningIn(t *testing.T) {
 	for err, want := range map[error]error{openid.ErrSilent: web.ErrSilent, openid.ErrBegin: web.ErrBegin, openid.ErrDeclined: web.ErrDeclined,
 		openid.ErrRefused: web.ErrRefused, openid.ErrBusy: web.ErrSlow, session.ErrStranger: web.ErrStranger, session.ErrTaken: web.ErrTaken,
-		session.ErrUnnamed: web.ErrUnnamed} {
+		session.ErrUnnamed: web.ErrUnnamed, session.ErrOver: web.ErrBegin, session.ErrRepeated: web.ErrRefused, session.ErrLapsed: web.ErrRefused} {
 		if got := shownAs(fmt.Errorf("sign in: %w", err)); !errors.Is(got, want) {
 			t.Errorf("%v is shown as %v, want %v", err, got, want)
 		}

@@ -19,8 +19,20 @@ import (
 	"holdfast/crawler"
 	"holdfast/crawler/chain"
 	"holdfast/harvest"
+	"holdfast/internal/trace"
 	"holdfast/warc"
 )
+
+// noted runs an attempt, and has that noted.
+func (c *Runner) noted(ctx context.Context, r *Attempt) error {
+	if c.cfg.Begin == nil {
+		return c.run(ctx, r)
+	}
+	ctx, done := c.cfg.Begin(ctx, r.Job)
+	err := c.run(ctx, r)
+	done(err)
+	return err
+}
 
 // run crawls one attempt to its end, lets all that it harvested enter the archive, and tells the catalog. It returns
 // early, leaving all as it is, when ctx ends.
@@ -34,7 +46,9 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 			return errors.Join(err, refusedError(refusal))
 		}
 	}
-	summary, err := c.crawl(ctx, r, log)
+	crawling, span := trace.Part(ctx, "crawl")
+	summary, err := c.crawl(crawling, r, log)
+	span.End(err)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -50,9 +64,12 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 		if failed := c.keepOutcome(r, summary, err); failed != nil {
 			log.Warn("how the crawl ended is not documented", "error", failed)
 		}
-		if files, uploading = c.bringIn(ctx, r, log); uploading == nil {
-			uploading = c.intake().settle(ctx, r, log)
+		entering, span := trace.Part(ctx, "enter the archive")
+		if files, uploading = c.bringIn(entering, r, log); uploading == nil {
+			uploading = c.intake().settle(entering, r, log)
 		}
+		span.Note(trace.Attribute{Key: "holdfast.files", Value: files})
+		span.End(uploading)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -69,6 +69,8 @@ type Config struct {
 	Caller wire.Caller
 	Alive  func() map[catalog.NodeID]bool
 	News   func() <-chan struct{} // closed when somebody comes or goes
+	// Begin notes that an attempt begins; what it returns is called at its end. Nothing is noted if nil.
+	Begin func(context.Context, catalog.Job) (context.Context, func(error))
 }
 
 // Runner claims jobs for this node's free slots and runs them; after a restart it continues those that it had.
@@ -169,7 +171,7 @@ func (c *Runner) Run(ctx context.Context, changed <-chan struct{}) error {
 		c.running[job.ID] = r
 		c.mu.Unlock()
 		under.Go(func() {
-			if err := c.run(ctx, r); err != nil && ctx.Err() == nil {
+			if err := c.noted(ctx, r); err != nil && ctx.Err() == nil {
 				c.log.Error("job failed", "job", job.ID, "attempt", job.Attempt, "error", err)
 			}
 			c.mu.Lock()

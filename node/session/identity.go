@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/catalog/people"
@@ -20,6 +21,8 @@ var (
 	ErrStranger = errors.New("nobody here has that identity")
 	// ErrTaken says that the identity is another person's, or that another person has the name or the e-mail address.
 	ErrTaken = errors.New("the identity, the name or the e-mail address is another person's")
+	// ErrOver says that the service has ended all sessions of the identity since it said who she is.
+	ErrOver = errors.New("the service has ended her sessions since")
 	// ErrUnnamed says that the service gives no name or address by which somebody could be made a person.
 	ErrUnnamed = errors.New("the service gives no name and address that can be used")
 )
@@ -28,13 +31,14 @@ var (
 type Proof struct {
 	Issuer, Subject string
 	Session         string              // what the service calls its own session; empty: it does not say
+	Made            time.Time           // when the service said so, by its clock; zero: it does not say
 	Grants          []people.GroupGrant // what her groups give
 	Newcomer        *catalog.Person     // what she is called if she is to be made a person; nil: she is not to be
 }
 
 // Identified begins a session of the person whose identity was proved. invitation is the text of an invitation that she
 // accepts with it, or empty. What her groups give counts from then on, for a day; what they do not give any more ends.
-// It fails with ErrStranger, ErrTaken, ErrUnnamed, or ErrLink if the invitation is worth nothing.
+// It fails with ErrStranger, ErrTaken, ErrUnnamed, ErrOver, or ErrLink if the invitation is worth nothing.
 func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string) (Session, error) {
 	if err := s.knowsIdentities(); err != nil {
 		return Session{}, err
@@ -53,6 +57,9 @@ func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string)
 	}
 	if err != nil {
 		return Session{}, err
+	}
+	if !who.Made.IsZero() && catalog.At(who.Made) < identity.Ended {
+		return Session{}, ErrOver
 	}
 	if err := s.regroup(ctx, p, identity, who.Grants); err != nil {
 		return Session{}, err

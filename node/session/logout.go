@@ -12,6 +12,10 @@ import (
 // ErrRepeated says that a message of a service was carried out before.
 var ErrRepeated = errors.New("the message of the service was carried out before")
 
+// ErrLapsed says that a message of a service is too old, by the clock that the cluster has agreed on: whoever kept it
+// could send it to a node whose own clock is behind, when nobody remembers it any more.
+var ErrLapsed = errors.New("the message of the service is too old by the cluster's clock")
+
 // ErrPending says that sessions have ended on this node, that the other nodes do not know of it yet, and that this node
 // goes on asking them.
 var ErrPending = errors.New("the sessions have ended on this node alone so far: the cluster cannot decide now")
@@ -25,6 +29,7 @@ type Logout struct {
 	Subject string    // may be empty if there is a session
 	Session string    // may be empty if there is a subject
 	Message string    // the service's id of the message
+	Made    time.Time // by the service's clock
 	Until   time.Time // from then on the message is not taken any more
 }
 
@@ -33,13 +38,17 @@ type Logout struct {
 //
 // A session of the service ends the sessions that began with it, and those of the person of which the service did not
 // say with which they began. Without one, all sessions of the person end, also those that began with a password. What
-// is nobody's here, or has ended already, is no error. A message is carried out once: then it is ErrRepeated.
+// is nobody's here, or has ended already, is no error. A message is carried out once: then it is ErrRepeated. One
+// that is too old is ErrLapsed.
 func (s *Sessions) EndAtService(ctx context.Context, said Logout) error {
 	if err := s.knowsIdentities(); err != nil {
 		return err
 	}
 	e, err := s.endAtService(said)
 	waits, others := s.pending.waits(e.id)
+	if errors.Is(err, ErrLapsed) {
+		return err
+	}
 	if err == nil && others >= maxPending {
 		return errors.New("too many ends of sessions wait until the cluster can decide")
 	}
@@ -68,6 +77,9 @@ func (s *Sessions) EndAtService(ctx context.Context, said Logout) error {
 // endAtService is the end that the service speaks of, or ErrRepeated.
 func (s *Sessions) endAtService(said Logout) (ending, error) {
 	body := people.IdentityEnd{Message: people.ServiceMessage(said.Issuer, said.Message), Until: catalog.At(said.Until)}
+	if !said.Made.IsZero() {
+		body.Made = catalog.At(said.Made)
+	}
 	if said.Session != "" {
 		body.Session = people.ServiceSession(said.Issuer, said.Session)
 	}
@@ -83,6 +95,9 @@ func (s *Sessions) endAtService(said Logout) (ending, error) {
 		}
 		if was, err := in.SignedOut(body.Message); err != nil || was {
 			return orRepeated(err)
+		}
+		if now >= body.Until {
+			return ErrLapsed
 		}
 		if said.Subject == "" {
 			return nil

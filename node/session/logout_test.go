@@ -216,3 +216,74 @@ func TestTooManyMessagesWithoutAQuorum(t *testing.T) {
 		}
 	})
 }
+
+// A message that nobody remembers any more, as it has lapsed, is not taken by a node whose own clock is behind.
+func TestALapsedMessageAtANodeThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		a.vouch = true
+		_, _, _, password := carla(t, a)
+		message := says("c", "", 1)
+		if err := a.nodes["north-1"].EndAtService(t.Context(), message); err != nil || a.good(password.Text) != nowhere {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour)
+		for i := range 3 { // others come, and what has lapsed is forgotten
+			other := says("c", "", 10+i)
+			if err := a.nodes["north-1"].EndAtService(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, err := a.identified(proof("c", curates), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		south := a.nodes["south-1"]
+		south.cfg.Now = func() time.Time { return time.Now().Add(-3 * time.Hour) }
+		if err := south.EndAtService(t.Context(), message); !errors.Is(err, ErrLapsed) && !errors.Is(err, ErrRepeated) {
+			t.Errorf("%v", err)
+		}
+		fresh := says("nobody", "", 99) // that its clock takes, and the agreed one does not
+		fresh.Until = time.Now().Add(-time.Minute)
+		if err := south.EndAtService(t.Context(), fresh); !errors.Is(err, ErrLapsed) {
+			t.Errorf("%v", err)
+		}
+		south.cfg.Now = time.Now
+		if a.good(again.Text) != everywhere {
+			t.Error("an old message ends a session")
+		}
+	})
+}
+
+// A sign-in that was under way when the service ended all of her sessions is over, on every node; a later one is not.
+func TestASignInThatWasUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		a.vouch = true
+		carla(t, a)
+		before := time.Now()
+		time.Sleep(2 * time.Second)
+		message := says("c", "", 1)
+		message.Made = time.Now().Add(-time.Second)
+		if err := a.nodes["north-1"].EndAtService(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+		p := proof("c", curates)
+		p.Made = before
+		if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" {
+			t.Errorf("it begins a session: %v", err)
+		}
+		p.Made = time.Now()
+		if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+			t.Errorf("a later one: %v", err)
+		}
+		one := says("c", "s1", 2)
+		one.Made = time.Now().Add(time.Hour)
+		if err := a.nodes["north-1"].EndAtService(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.identified(p, ""); err != nil {
+			t.Errorf("the end of one session keeps her out: %v", err)
+		}
+	})
+}
