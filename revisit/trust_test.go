@@ -150,6 +150,11 @@ func TestHints(t *testing.T) {
 	}
 	s := a.NewState(Text, noon, false, 1)
 	a.Visited(&s, h, nil, Visit{At: noon, Change: Changed})
+	a.hintCredit = 50
+	soon := s
+	if !a.Hint(&soon, h, noon+day/2, noon+day/4) || a.Place(soon, h).Due > noon+day/4 {
+		t.Errorf("a date that is a few hours ahead does not let it come now: %+v", a.Place(soon, h))
+	}
 	for name, date := range map[string]int64{"old": noon - 5, "of the far future": noon + 400*day, "before time": math.MinInt64} {
 		a.hintCredit = 50
 		if a.Hint(&s, h, date, noon+5) {
