@@ -119,7 +119,7 @@ type Repricing struct {
 func (a *Adaptive) Begin(now int64, hosts []*Host) *Repricing {
 	budget, passed := a.Budget(), days(a.period.began, now)
 	if a.period.began > 0 && passed > 0 {
-		a.profile.Learn(passed)
+		a.profile.Learn(math.Min(passed, 1.0/12)) // time asleep, or that a clock made up, is not forgotten for
 		a.correct(budget, passed)
 	}
 	a.period = period{began: now}
