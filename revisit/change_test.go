@@ -168,3 +168,32 @@ func TestAPriceInSteps(t *testing.T) {
 		t.Errorf("with too many URIs the price is %d steps, want the highest", a.price)
 	}
 }
+
+// BenchmarkVisited is a visit, with what comes before and after it, at a host with many classes.
+func BenchmarkVisited(b *testing.B) {
+	for _, profiled := range []bool{false, true} {
+		b.Run(fmt.Sprintf("profiled=%v", profiled), func(b *testing.B) {
+			a, err := NewAdaptive(DefaultSettings())
+			if err != nil {
+				b.Fatal(err)
+			}
+			h := NewHost()
+			for j := range 150 {
+				c := a.classOf(a.weighed(0.1*math.Exp(float64(j%10)*step), 0.1*math.Exp(float64(j%10-j/10)*step), 0), 0)
+				a.count(h, c, 1000)
+				a.SetHead(h, c, noon, true)
+			}
+			s := a.NewState(Text, noon, profiled, 1)
+			p := a.Visited(&s, h, nil, Visit{At: noon, Change: Changed})
+			now := noon
+			for i := 0; b.Loop(); i++ {
+				now += day / 3
+				turns, _ := h.Turns(now)
+				a.Rank(now, turns[0])
+				a.Went(now, turns[0], false)
+				p = a.Visited(&s, h, &p, Visit{At: now, Change: Change(1 + i%2)})
+				a.SetHead(h, turns[0].Class, now, true)
+			}
+		})
+	}
+}
