@@ -132,7 +132,8 @@ func BenchmarkReprice(b *testing.B) {
 	}
 }
 
-// The steps of a price lead to the price that the whole leads to, from wherever it begins, and URIs may come and go meanwhile.
+// The steps of a price lead to the price that the whole leads to, from wherever it begins, and URIs may come and go
+// meanwhile.
 func TestAPriceInSteps(t *testing.T) {
 	for _, from := range []int{lowest, -400, 0, 300, highest} {
 		a, hosts := adaptive(t, func(s *Settings) { s.Budget = 3000.0 / 86400 }), []*Host{NewHost(), NewHost()}
