@@ -115,7 +115,8 @@ type Repricing struct {
 	setting bool
 }
 
-// Begin learns from the hour that is over, and begins to make the price of the next.
+// Begin learns from the hour that is over, and begins to make the price of the next. Hosts that cannot be visited,
+// since they do not answer, are left out: what their URIs ask for goes to the others.
 func (a *Adaptive) Begin(now int64, hosts []*Host) *Repricing {
 	budget, passed := a.Budget(), days(a.period.began, now)
 	if a.period.began > 0 && passed > 0 {
