@@ -38,8 +38,8 @@ func (a *Adaptive) Outlook(h *Host) Outlook {
 
 // Plus adds what is expected of another host.
 func (o Outlook) Plus(other Outlook) Outlook {
-	return Outlook{o.URIs + other.URIs, o.Current + other.Current, o.Versions + other.Versions, o.Captured + other.Captured,
-		o.Asked + other.Asked, o.Usable + other.Usable}
+	return Outlook{o.URIs + other.URIs, o.Current + other.Current, o.Versions + other.Versions,
+		o.Captured + other.Captured, o.Asked + other.Asked, o.Usable + other.Usable}
 }
 
 // Freshness is the share of the URIs whose newest archived version is the current one; 0 if there are none.
