@@ -198,3 +198,30 @@ func BenchmarkVisited(b *testing.B) {
 		})
 	}
 }
+
+// Importance and kind can be set later, and nothing else changes with them.
+func TestImportanceAndKindAreSetLater(t *testing.T) {
+	a := adaptive(t, nil)
+	s := a.NewState(Text, noon, true, 1)
+	s.trust |= 3
+	for of, want := range map[float64]int{0.1: -5, 1: 0, 10: 5, 0: -5, -3: -5, math.NaN(): -5, math.Inf(1): 5} {
+		if s.SetImportance(of); s.importance() != want || s.trust&15 != 3 {
+			t.Errorf("an importance of %g is grade %d, want %d; trust %d", of, s.importance(), want, s.trust&15)
+		}
+	}
+	for _, kind := range []Kind{Image, Hub, Feed, Sitemap} {
+		now := a.NewState(Text, noon, true, 1)
+		now.SetKind(kind)
+		if want := a.NewState(kind, noon, true, 1); now != want {
+			t.Errorf("a page that turns out to be a %d is %+v, want %+v", kind, now, want)
+		}
+	}
+	same := a.NewState(Text, noon, true, 1)
+	if same.SetKind(Text); !same.Profiled() {
+		t.Error("a page that turns out to be a page has no profile any more")
+	}
+	old := State{Belief: Around(3, 4), Visits: 9, Last: noon, Found: 77, trust: 8 << 4}
+	if old.SetKind(Hub); old.Belief != Around(3, 4) || old.Found != 77 || old.Kind() != Hub {
+		t.Errorf("a history is %+v after another kind", old)
+	}
+}
