@@ -111,7 +111,7 @@ else
 endif
 
 # How the policies of revisiting do in worlds that do not exist, with seeds 1 to SEEDS (doc/revisiting.md). All worlds, budgets and
-# policies take about ten minutes of processor time a seed; SIMULATE="-worlds mixed -budgets medium -policies adaptive" takes a part.
+# policies take some two minutes of processor time a seed; SIMULATE="-worlds mixed -budgets medium -policies adaptive" takes a part.
 simulate:
 	@$(GO) run ./systemtest/simulate -seeds $(SEEDS) $(SIMULATE)
 

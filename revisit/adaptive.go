@@ -7,12 +7,10 @@ import (
 // Adaptive is the policy adaptive for one crawl: what is known of all its URIs together. It is used by one goroutine at
 // a time.
 type Adaptive struct {
-	settings Settings
-	profile  Profile
-	price    int              // natural logarithm of the price of a request, in steps
-	capture  float64          // weight of a version
-	waits    map[uint64]int64 // calculated waits, by class and price
-	trim     float64          // what is taken off the budget, as a logarithm
+	tariff
+	profile Profile
+	price   int     // natural logarithm of the price of a request, in steps
+	trim    float64 // what is taken off the budget, as a logarithm
 
 	hintCredit float64
 	newShare   float64 // share of the last requests that were first visits
@@ -33,7 +31,7 @@ func NewAdaptive(settings Settings) (*Adaptive, error) {
 	if err := settings.Check(); err != nil {
 		return nil, err
 	}
-	a := &Adaptive{settings: settings, waits: map[uint64]int64{}, bytes: 50_000}
+	a := &Adaptive{tariff: tariff{settings: settings, waits: map[uint64]int64{}}, bytes: 50_000}
 	a.weigh(priorText)
 	return a, nil
 }
@@ -47,16 +45,6 @@ func (a *Adaptive) SetSettings(settings Settings) error {
 	a.settings = settings
 	clear(a.waits)
 	return nil
-}
-
-// weigh sets the weight of a version, so that freshness and completeness weigh alike; rate is that of what can be
-// captured a day, for a URI.
-func (a *Adaptive) weigh(rate float64) {
-	weight := (1 - a.settings.Freshness) / math.Min(math.Max(rate, 1e-6), 1e6)
-	if weight = math.Exp(math.Round(math.Log(weight)*10) / 10); weight != a.capture {
-		a.capture = weight
-		clear(a.waits)
-	}
 }
 
 // Place is where a URI belongs after a visit.

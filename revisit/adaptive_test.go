@@ -423,6 +423,27 @@ func TestAClockThatRunsAhead(t *testing.T) {
 	}
 }
 
+// A clock that runs ahead, or a year asleep, leaves what was learnt of young pages.
+func TestTheProfileOutlivesAJump(t *testing.T) {
+	a, h := adaptive(t, nil), NewHost()
+	for range 500 {
+		for age := 0.0; age < 8; age += 0.5 {
+			a.profile.Saw(age, age+0.5, 1, age < 1)
+		}
+	}
+	for hour := range int64(3) {
+		a.Reprice(noon+hour*day/24, []*Host{h})
+	}
+	young, old := a.profile.Rate(0.3), a.profile.Rate(6)
+	for hour := range int64(48) {
+		a.Reprice(noon+365*day+hour*day/24, []*Host{h})
+	}
+	a.Reprice(noon+day, []*Host{h})
+	if now := a.profile.Rate(0.3); young < 1 || now < young*0.9 || a.profile.Rate(6) > old*1.5+0.01 {
+		t.Errorf("a rate of %g and %g becomes %g and %g", young, old, now, a.profile.Rate(6))
+	}
+}
+
 // A shortest wait that is changed holds at once, for all that wait.
 func TestAMinimumThatChanges(t *testing.T) {
 	a, h := adaptive(t, func(s *Settings) { s.Budget = 10 }), NewHost()

@@ -132,7 +132,8 @@ func BenchmarkReprice(b *testing.B) {
 	}
 }
 
-// The steps of a price lead to the price that the whole leads to, from wherever it begins, and URIs may come and go meanwhile.
+// The steps of a price lead to the price that the whole leads to, from wherever it begins, and URIs may come and go
+// meanwhile.
 func TestAPriceInSteps(t *testing.T) {
 	for _, from := range []int{lowest, -400, 0, 300, highest} {
 		a, hosts := adaptive(t, func(s *Settings) { s.Budget = 3000.0 / 86400 }), []*Host{NewHost(), NewHost()}
@@ -166,5 +167,61 @@ func TestAPriceInSteps(t *testing.T) {
 	a.Reprice(noon, []*Host{h})
 	if a.price != highest {
 		t.Errorf("with too many URIs the price is %d steps, want the highest", a.price)
+	}
+}
+
+// BenchmarkVisited is a visit, with what comes before and after it, at a host with many classes.
+func BenchmarkVisited(b *testing.B) {
+	for _, profiled := range []bool{false, true} {
+		b.Run(fmt.Sprintf("profiled=%v", profiled), func(b *testing.B) {
+			a, err := NewAdaptive(DefaultSettings())
+			if err != nil {
+				b.Fatal(err)
+			}
+			h := NewHost()
+			for j := range 150 {
+				c := a.classOf(a.weighed(0.1*math.Exp(float64(j%10)*step), 0.1*math.Exp(float64(j%10-j/10)*step), 0), 0)
+				a.count(h, c, 1000)
+				a.SetHead(h, c, noon, true)
+			}
+			s := a.NewState(Text, noon, profiled, 1)
+			p := a.Visited(&s, h, nil, Visit{At: noon, Change: Changed})
+			now := noon
+			for i := 0; b.Loop(); i++ {
+				now += day / 3
+				turns, _ := h.Turns(now)
+				a.Rank(now, turns[0])
+				a.Went(now, turns[0], false)
+				p = a.Visited(&s, h, &p, Visit{At: now, Change: Change(1 + i%2)})
+				a.SetHead(h, turns[0].Class, now, true)
+			}
+		})
+	}
+}
+
+// Importance and kind can be set later, and nothing else changes with them.
+func TestImportanceAndKindAreSetLater(t *testing.T) {
+	a := adaptive(t, nil)
+	s := a.NewState(Text, noon, true, 1)
+	s.trust |= 3
+	for of, want := range map[float64]int{0.1: -5, 1: 0, 10: 5, 0: -5, -3: -5, math.NaN(): -5, math.Inf(1): 5} {
+		if s.SetImportance(of); s.importance() != want || s.trust&15 != 3 {
+			t.Errorf("an importance of %g is grade %d, want %d; trust %d", of, s.importance(), want, s.trust&15)
+		}
+	}
+	for _, kind := range []Kind{Image, Hub, Feed, Sitemap} {
+		now := a.NewState(Text, noon, true, 1)
+		now.SetKind(kind)
+		if want := a.NewState(kind, noon, true, 1); now != want {
+			t.Errorf("a page that turns out to be a %d is %+v, want %+v", kind, now, want)
+		}
+	}
+	same := a.NewState(Text, noon, true, 1)
+	if same.SetKind(Text); !same.Profiled() {
+		t.Error("a page that turns out to be a page has no profile any more")
+	}
+	old := State{Belief: Around(3, 4), Visits: 9, Last: noon, Found: 77, trust: 8 << 4}
+	if old.SetKind(Hub); old.Belief != Around(3, 4) || old.Found != 77 || old.Kind() != Hub {
+		t.Errorf("a history is %+v after another kind", old)
 	}
 }

@@ -15,8 +15,25 @@ const (
 	importanceBase       = 8
 )
 
+// tariff is how long URIs of a class wait at a price.
+type tariff struct {
+	settings Settings
+	capture  float64          // weight of a version
+	waits    map[uint64]int64 // calculated waits, by class and price
+}
+
+// weigh sets the weight of a version, so that freshness and completeness weigh alike; rate is that of what can be
+// captured a day, for a URI.
+func (t *tariff) weigh(rate float64) {
+	weight := (1 - t.settings.Freshness) / math.Min(math.Max(rate, 1e-6), 1e6)
+	if weight = math.Exp(math.Round(math.Log(weight)*10) / 10); weight != t.capture {
+		t.capture = weight
+		clear(t.waits)
+	}
+}
+
 // classOf is the class of a worth with a grade of importance.
-func (a *Adaptive) classOf(w worth, importance int) Class {
+func (t *tariff) classOf(w worth, importance int) Class {
 	place := func(of float64, base, most int) Class {
 		if !(of > 0) {
 			return 0
@@ -24,7 +41,7 @@ func (a *Adaptive) classOf(w worth, importance int) Class {
 		return Class(min(max(grade(of)+base, 1), most))
 	}
 	c := Class(importance + importanceBase)
-	c = c<<linksBits | place(w.links/a.settings.NewPage, linksBase, 1<<linksBits-1)
+	c = c<<linksBits | place(w.links/t.settings.NewPage, linksBase, 1<<linksBits-1)
 	c = c<<alphaBits | place(w.alpha, alphaBase, 1<<alphaBits-1)
 	if w.beta > 0 {
 		return c<<rateBits | place(w.alpha/w.beta, rateBase, 1<<rateBits-1)
@@ -57,23 +74,23 @@ func (c Class) importance() int {
 func (c Class) plain() Class { return c & (1<<(rateBits+alphaBits+linksBits) - 1) }
 
 // worth is what stands for the class.
-func (a *Adaptive) worthOfClass(c Class) worth {
-	w := a.weighed(c.alpha(), 0, c.Links())
+func (t *tariff) worthOfClass(c Class) worth {
+	w := t.weighed(c.alpha(), 0, c.Links())
 	if rate := c.Rate(); rate > 0 {
-		w = a.weighed(w.alpha, w.alpha/rate, c.Links())
+		w = t.weighed(w.alpha, w.alpha/rate, c.Links())
 	}
 	return w
 }
 
 // weighed is a worth with the weights of the settings.
-func (a *Adaptive) weighed(alpha, beta, links float64) worth {
-	w := worth{alpha: alpha, beta: beta, fresh: a.settings.Freshness, links: links * a.settings.NewPage,
-		closed: a.settings.Without.Averaging}
-	if a.settings.Without.Links {
+func (t *tariff) weighed(alpha, beta, links float64) worth {
+	w := worth{alpha: alpha, beta: beta, fresh: t.settings.Freshness, links: links * t.settings.NewPage,
+		closed: t.settings.Without.Averaging}
+	if t.settings.Without.Links {
 		w.links = 0
 	}
 	if beta > 0 {
-		w.capture = a.capture * math.Min(1, a.settings.PerDay*beta/alpha)
+		w.capture = t.capture * math.Min(1, t.settings.PerDay*beta/alpha)
 	}
 	return w
 }
@@ -82,18 +99,18 @@ func (a *Adaptive) weighed(alpha, beta, links float64) worth {
 const fine = 50
 
 // wait is how long URIs of a class wait at a price, in milliseconds.
-func (a *Adaptive) wait(c Class, price int) int64 {
+func (t *tariff) wait(c Class, price int) int64 {
 	price = min(max(price-int(step*fine)*c.importance(), lowest), highest)
 	key := uint64(c.plain())<<16 | uint64(price-lowest)
-	if wait, ok := a.waits[key]; ok {
+	if wait, ok := t.waits[key]; ok {
 		return wait
 	}
-	if len(a.waits) > 200_000 {
-		clear(a.waits)
+	if len(t.waits) > 200_000 {
+		clear(t.waits)
 	}
-	low, high := inDays(a.settings.MinWait), inDays(a.settings.MaxWait)
-	wait := int64(solve(a.worthOfClass(c).at, math.Exp(float64(price)/fine), low, high) * msPerDay)
-	a.waits[key] = wait
+	low, high := inDays(t.settings.MinWait), inDays(t.settings.MaxWait)
+	wait := int64(solve(t.worthOfClass(c).at, math.Exp(float64(price)/fine), low, high) * msPerDay)
+	t.waits[key] = wait
 	return wait
 }
 

@@ -56,8 +56,10 @@ func (a *Adaptive) Hint(s *State, host *Host, date, now int64) bool {
 		return false
 	}
 	s.flags |= listed
+	ahead := date > now+msPerDay
+	date = min(date, now)
 	seconds := uint32(min(max(date/1000, 0), 1<<32-1))
-	if s.Last == 0 || date <= s.Last || date > now+msPerDay || seconds <= s.Hinted || s.flags&due != 0 {
+	if s.Last == 0 || date <= s.Last || ahead || seconds <= s.Hinted || s.flags&due != 0 {
 		return false
 	}
 	s.Hinted = seconds

@@ -93,8 +93,8 @@ func (a *Adaptive) Rank(now int64, t Turn) (rank float64, ok bool) {
 	return float64(t.Due-now) / float64(t.Due-t.Last), true
 }
 
-// Reprice makes the price of a request so that all hosts' URIs together ask for what the budget has, as the caller does each hour
-// and after settings changed. A caller who must not be kept for long takes the steps of a Repricing.
+// Reprice makes the price of a request so that all hosts' URIs together ask for what the budget has, as the caller does
+// each hour and after settings changed. A caller who must not be kept for long takes the steps of a Repricing.
 func (a *Adaptive) Reprice(now int64, hosts []*Host) {
 	for r := a.Begin(now, hosts); r.Step(); {
 		continue
@@ -115,11 +115,12 @@ type Repricing struct {
 	setting bool
 }
 
-// Begin learns from the hour that is over, and begins to make the price of the next.
+// Begin learns from the hour that is over, and begins to make the price of the next. Hosts that cannot be visited,
+// since they do not answer, are left out: what their URIs ask for goes to the others.
 func (a *Adaptive) Begin(now int64, hosts []*Host) *Repricing {
 	budget, passed := a.Budget(), days(a.period.began, now)
 	if a.period.began > 0 && passed > 0 {
-		a.profile.Learn(passed)
+		a.profile.Learn(math.Min(passed, 1.0/12)) // nothing is forgotten for time asleep
 		a.correct(budget, passed)
 	}
 	a.period = period{began: now}
@@ -151,7 +152,8 @@ func (r *Repricing) Step() bool {
 	return true
 }
 
-// tried takes what was asked for at the trial into account: the price is the lowest at which no more than the budget is.
+// tried takes what was asked for at the trial into account: the price is the lowest at which no more than the budget
+// is.
 func (r *Repricing) tried() {
 	if r.sum <= r.want {
 		r.high = r.trial

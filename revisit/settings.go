@@ -86,4 +86,9 @@ func CheckImportance(of float64) error {
 const step = 0.5
 
 // grade is the class of a factor, in steps.
-func grade(of float64) int { return int(math.Round(math.Log(of) / step)) }
+func grade(of float64) int {
+	if !(of > 0) {
+		return -1 << 20
+	}
+	return int(math.Round(math.Min(math.Log(of), 1e6) / step))
+}

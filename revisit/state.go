@@ -53,7 +53,8 @@ const (
 
 // NewState is the state of a URI that was just found. Found while the crawl runs, a page has a profile.
 func (a *Adaptive) NewState(kind Kind, now int64, running bool, importance float64) State {
-	s := State{flags: flags(kind), trust: uint8(min(max(grade(importance), -5), 5)+8) << 4}
+	s := State{flags: flags(kind)}
+	s.SetImportance(importance)
 	s.Belief = kind.prior()
 	switch {
 	case kind == Hub || kind == Feed || kind == Sitemap:
@@ -63,6 +64,27 @@ func (a *Adaptive) NewState(kind Kind, now int64, running bool, importance float
 		s.Found = uint32(min(max(now/1000, 1), 1<<32-1))
 	}
 	return s
+}
+
+// SetImportance changes how important the URI is: 0.1 to 10. It counts from the next time that its place is asked for.
+func (s *State) SetImportance(of float64) {
+	s.trust = s.trust&15 | uint8(min(max(grade(of), -5), 5)+8)<<4
+}
+
+// SetKind says what the URI is, as the content type of its first answer shows. What is believed of it begins anew if it
+// was not visited yet; a history stays.
+func (s *State) SetKind(kind Kind) {
+	if kind == s.Kind() {
+		return
+	}
+	s.flags = s.flags&^kindBits | flags(kind)
+	if s.Visits > 0 {
+		return
+	}
+	s.Belief, s.Found, s.Links = kind.prior(), 0, 0
+	if kind == Hub || kind == Feed || kind == Sitemap {
+		s.Links = priorLinks
+	}
 }
 
 // prior is what is believed of a kind before the first visit.

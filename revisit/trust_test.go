@@ -150,10 +150,44 @@ func TestHints(t *testing.T) {
 	}
 	s := a.NewState(Text, noon, false, 1)
 	a.Visited(&s, h, nil, Visit{At: noon, Change: Changed})
+	a.hintCredit = 50
+	soon := s
+	if !a.Hint(&soon, h, noon+day/2, noon+day/4) || a.Place(soon, h).Due > noon+day/4 {
+		t.Errorf("a date that is a few hours ahead does not let it come now: %+v", a.Place(soon, h))
+	}
 	for name, date := range map[string]int64{"old": noon - 5, "of the far future": noon + 400*day, "before time": math.MinInt64} {
 		a.hintCredit = 50
 		if a.Hint(&s, h, date, noon+5) {
 			t.Errorf("a hint that is %s causes a visit", name)
+		}
+	}
+}
+
+// Whatever dates a server sends, what is believed of a page comes from whether it changed.
+func TestServersWithWrongDates(t *testing.T) {
+	for name, date := range map[string]func(at int64, i int) int64{
+		"always now":        func(at int64, _ int) int64 { return at },
+		"always an hour on": func(at int64, _ int) int64 { return at + day/24 },
+		"running back":      func(at int64, i int) int64 { return at - int64(i+1)*day*2 },
+		"none":              func(int64, int) int64 { return 0 },
+		"before 1970":       func(int64, int) int64 { return -5 },
+	} {
+		a, h := adaptive(t, nil), NewHost()
+		steady, daily := a.NewState(Text, noon, false, 1), a.NewState(Text, noon, false, 1)
+		for i := range 60 {
+			at := noon + int64(i)*day
+			a.Visited(&steady, h, nil, Visit{At: at, Change: Unchanged, Modified: date(at, i)})
+			change := Unchanged
+			if i%2 == 0 {
+				change = Changed
+			}
+			a.Visited(&daily, h, nil, Visit{At: at, Change: change, Modified: date(at, i)})
+		}
+		if steady.Rate() > 0.02 {
+			t.Errorf("dates that are %s: a page that never changes has a rate of %g", name, steady.Rate())
+		}
+		if rate := daily.Rate(); rate < 0.4 || rate > 1.2 { // ln 2 a day is likeliest
+			t.Errorf("dates that are %s: a page that is another one every second day has a rate of %g", name, rate)
 		}
 	}
 }

@@ -13,6 +13,7 @@ type watched struct {
 	sums, counts [int(length*24) + 2]float64
 	settings     revisit.Settings
 	budgetAt     func(t float64) float64
+	score        Score
 }
 
 func (w *watched) next(t float64, free func(int) bool) (int, bool) {
@@ -62,7 +63,7 @@ func upset(t *testing.T, budgetAt func(t float64) float64) *watched {
 		t.Fatal(err)
 	}
 	w.adaptive = a
-	run(a.world, w, budgetAt, 1)
+	w.score = run(a.world, w, budgetAt, 1)
 	return w
 }
 
@@ -85,6 +86,14 @@ func TestADayAsleep(t *testing.T) {
 	}
 	if before := w.late(18, 20); before > 0.03 {
 		t.Errorf("before, visits are late by %.3f of their waits", before)
+	}
+	var o revisit.Outlook
+	for _, h := range w.list {
+		o = o.Plus(w.policy.Outlook(h))
+	}
+	if math.Abs(o.Freshness()-w.score.Freshness) > 0.05 || o.Completeness() < w.score.Completeness-0.05 {
+		t.Errorf("freshness %.3f and completeness %.3f are expected, and were %.3f and %.3f", o.Freshness(), o.Completeness(),
+			w.score.Freshness, w.score.Completeness)
 	}
 }
 
