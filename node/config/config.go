@@ -473,8 +473,7 @@ func (c Config) Write(w io.Writer) error {
 		Create bool        `toml:"openid-create,omitempty"`
 	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
 		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
-		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles,
-		c.Traces,
+		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles, c.Traces,
 		c.Notices.SMTP, c.Notices.shownSecurity(), c.Notices.From, c.Notices.User, c.Notices.PasswordFile,
 		shownURL(c.Notices.Heartbeat), c.OpenID.Issuer, c.OpenID.Client, c.OpenID.SecretFile, c.OpenID.Name,
 		c.OpenID.Scopes, c.OpenID.Claim, c.OpenID.Groups, c.OpenID.Create}
@@ -482,19 +481,6 @@ func (c Config) Write(w io.Writer) error {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}
 	return nil
-}
-
-// Single returns the configuration of an archive of one node with all defaults, its folder being data.
-func Single(data string, listen Listen) (Config, error) {
-	text := fmt.Sprintf("cluster = \"local\"\nprofile = \"local\"\ndata = %q\npeer = %q\napi = %q\naccess = %q\n"+
-		"reserve = \"192MiB\"\n"+
-		"[[replica]]\nname = \"local\"\nkind = \"bitarchive\"\n[[node]]\nname = \"local\"\nreplica = \"local\"\n",
-		data, listen.Peer, listen.API, listen.Access)
-	f, err := Parse(filepath.Join(data, "cluster.toml"), text)
-	if err != nil {
-		return Config{}, err
-	}
-	return f.Node("local")
 }
 
 // IdentityDir returns the folder with the node's identity: its keys, its tokens, and the members that it knows.
