@@ -17,8 +17,16 @@ import (
 	"holdfast/warc"
 )
 
+// Learnt is what a crawl learnt on its way, beside servers and quotas.
+type Learnt struct {
+	Heard    *hosts.Heard
+	Guesses  *hosts.Guesses
+	Searched *Searched
+}
+
 // Parts are what the stages of all workers are made of. All must be given but Pacer.
 type Parts struct {
+	Learnt
 	Plan      *plan.Current
 	Entries   *plan.Entries
 	Frontier  *frontier.Frontier
@@ -28,9 +36,6 @@ type Parts struct {
 	Dedup     *Dedup
 	Servers   *hosts.Servers
 	Quotas    *hosts.Quotas
-	Heard     *hosts.Heard
-	Guesses   *hosts.Guesses
-	Searched  *Searched
 	Slots     *hosts.Turns
 	Limiters  *hosts.Limiters
 	Bandwidth *fetch.Limiter
