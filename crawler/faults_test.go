@@ -84,6 +84,8 @@ func TestCookieWalls(t *testing.T) {
 		{"two cookies, one after another", []rule{{"/", "b=2", 0, inside}, {"/", "a=1", 0, "302|Location: /|Set-Cookie: b=2"}, {"/", "", 0, "302|Location: /|Set-Cookie: a=1"}}, 3, true},
 		{"a new cookie each time", []rule{{"/", "", 0, "302|Location: /|Set-Cookie: a=#"}}, 4, false},
 		{"a new cookie and a new page each time", []rule{{"/", "", 0, "302|Location: /w#|Set-Cookie: a=#; path=/"}, {"*", "", 0, "302|Location: /|Set-Cookie: b=#; path=/"}}, 4, false},
+		{"shown anew now and then", []rule{{"/", "", 0, "200|Refresh: 60; url=/|Set-Cookie: a=#|<p>news"}}, 1, false},
+		{"shown anew, by a meta element", []rule{{"/", "", 0, "200|Set-Cookie: a=#|<meta http-equiv=refresh content='300; url=/'>news"}}, 1, false},
 		{"no cookie", []rule{{"/", "", 0, "302|Location: /"}}, 1, false},
 		{"the same cookie", []rule{{"/", "", 0, "302|Location: /|Set-Cookie: a=1"}}, 2, false},
 		{"cookies, no wall", []rule{{"/", "", 0, "200|Set-Cookie: a=#; path=/|<a href=/go>"}, {"/go", "", 0, "302|Location: /|Set-Cookie: b=#; path=/"}}, 1, false},

@@ -133,7 +133,8 @@ func (g *GiveBack) Later(v *Visit) {
 	v.tell(g.logs)
 	wait := g.turn.Politeness(v)
 	g.turn.End(v)
-	o := frontier.Outcome{Wait: wait, Attach: &Outcome{Line: v.Line(), Records: v.Records, Retried: true}}
+	o := frontier.Outcome{Wait: wait, Attach: &Outcome{Line: v.Line(), Records: v.Records, Seed: v.URI.Via == "",
+		Retried: true}}
 	if v.Exchange.Response != nil {
 		o.Bytes = v.Exchange.Response.Size()
 	}

@@ -95,6 +95,9 @@ func (l *Links) entry(u *frontier.URI, link extract.Link, t fetch.Target, path s
 		n.Priority = frontier.Medium
 	case extract.Redirect:
 		n.Priority = frontier.High
+		if link.Late {
+			n.Led = ledLate
+		}
 	}
 	if link.Hop == extract.Redirect && n.Key != "" && n.Key == plan.KeyOf(u) {
 		n.Key = link.URL // a site that adds www or a session to its own address is not lost
