@@ -40,7 +40,7 @@ func (e *Extract) Run(_ context.Context, v *Visit) (Step, error) {
 		e.addFound(v)
 		return Next, nil
 	}
-	if v.Retry != nil || e.searched.before(v) { // the links of the last answer count; these are queued
+	if v.Retry != nil || x.Response == nil || e.searched.before(v) { // the last answer's links count; these are queued
 		return Next, nil
 	}
 	extractor, err := e.extractor(v.Set)
