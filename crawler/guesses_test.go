@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"holdfast/crawler/report"
 )
 
 // Guesses of a kind that misses more than it finds rest after a few dozen, also when the crawl is opened again, and the
@@ -83,5 +85,15 @@ func TestGuessesRest(t *testing.T) {
 				t.Errorf("%d tried, %d left out", n, left)
 			}
 		})
+	}
+}
+
+// A crawl that captured nothing says so for each seed, the first in the first line.
+func TestNothingNamesEachSeed(t *testing.T) {
+	sum := SeedSummary{Total: 2, Missed: []report.Seed{{URL: "http://a.example/", Status: -2}, {URL: "http://b.example/", Status: -61}}}
+	lines := strings.Split(sum.Err().Error(), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "no seed was captured: http://a.example/: no connection could be made") ||
+		!strings.Contains(lines[0], "2 seeds in all") || !strings.Contains(lines[1], "http://b.example/: its robots.txt could not be fetched") {
+		t.Errorf("%q", lines)
 	}
 }
