@@ -173,7 +173,7 @@ func (c *Crawl) worker(number int) *chain.Worker {
 	files := c.files[number%len(c.files)]
 	set := c.parts.Set(files)
 	pages := &render.Pages{Browsers: c.browsers, Plan: c.plan, Entries: c.parts.Entries, Frontier: c.frontier,
-		Scope: c.parts.Scope, Servers: c.parts.Servers, Log: c.log, Set: set,
+		Scope: c.parts.Scope, Servers: c.parts.Servers, Guesses: c.parts.Guesses, Log: c.log, Set: set,
 		Helper: func() *chain.Set { return c.parts.Set(files) }}
 	return &chain.Worker{Number: number, Place: c.board.Worker(number), Crew: c.crew, Plan: c.plan, Set: set,
 		Stages: set.Chain(pages.Seat, pages.Browse)}

@@ -3,18 +3,22 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"holdfast/harvest"
 	"holdfast/harvest/act"
+	"holdfast/warc"
 )
 
 // rule is what a hostile site answers to a path: the first rule counts that fits the request.
@@ -84,6 +88,8 @@ func TestCookieWalls(t *testing.T) {
 		{"two cookies, one after another", []rule{{"/", "b=2", 0, inside}, {"/", "a=1", 0, "302|Location: /|Set-Cookie: b=2"}, {"/", "", 0, "302|Location: /|Set-Cookie: a=1"}}, 3, true},
 		{"a new cookie each time", []rule{{"/", "", 0, "302|Location: /|Set-Cookie: a=#"}}, 4, false},
 		{"a new cookie and a new page each time", []rule{{"/", "", 0, "302|Location: /w#|Set-Cookie: a=#; path=/"}, {"*", "", 0, "302|Location: /|Set-Cookie: b=#; path=/"}}, 4, false},
+		{"shown anew now and then", []rule{{"/", "", 0, "200|Refresh: 60; url=/|Set-Cookie: a=#|<p>news"}}, 1, false},
+		{"shown anew, by a meta element", []rule{{"/", "", 0, "200|Set-Cookie: a=#|<meta http-equiv=refresh content='300; url=/'>news"}}, 1, false},
 		{"no cookie", []rule{{"/", "", 0, "302|Location: /"}}, 1, false},
 		{"the same cookie", []rule{{"/", "", 0, "302|Location: /|Set-Cookie: a=1"}}, 2, false},
 		{"cookies, no wall", []rule{{"/", "", 0, "200|Set-Cookie: a=#; path=/|<a href=/go>"}, {"/go", "", 0, "302|Location: /|Set-Cookie: b=#; path=/"}}, 1, false},
@@ -403,5 +409,88 @@ func TestRevisitsAreCaptured(t *testing.T) {
 		if want := map[bool]string{false: "200", true: "304"}[conditional]; status != want {
 			t.Errorf("conditional %v: status %s", conditional, status)
 		}
+	}
+}
+
+// What is no HTTP is recorded as it came, and asked for again.
+func TestNoHTTPIsRecorded(t *testing.T) {
+	t.Parallel()
+	const junk = "220 ftp ready\r\n\r\nand more"
+	for _, times := range []int64{1, 100} {
+		var asked atomic.Int64
+		url := rawServer(t, reading(func(c net.Conn) {
+			if asked.Add(1) <= times {
+				io.WriteString(c, junk)
+				return
+			}
+			io.WriteString(c, "HTTP/1.1 200 fine\r\nContent-Type: text/html\r\n\r\n<p>good")
+		})) + "/"
+		job := newJob(url)
+		job.Settings.Robots, job.Settings.AnswerRetries = harvest.RobotsIgnore, 2
+		dir := t.TempDir()
+		run(t, dir, job)
+		want := []string{"-3 triedAgain,badStatusLine", "200 2t"}
+		if times > 1 {
+			want = []string{"-3 triedAgain,badStatusLine", "-3 2t,triedAgain,badStatusLine", "-3 3t,badStatusLine"}
+		}
+		lines := logLinesOf(t, dir, url)
+		for i, l := range lines {
+			if parts := strings.Fields(l); len(parts) == 2 {
+				notes := strings.Split(parts[1], ",")
+				slices.Sort(notes)
+				lines[i] = parts[0] + " " + strings.Join(notes, ",")
+			}
+		}
+		for i, l := range want {
+			parts := strings.Fields(l)
+			notes := strings.Split(parts[1], ",")
+			slices.Sort(notes)
+			want[i] = parts[0] + " " + strings.Join(notes, ",")
+		}
+		if !slices.Equal(lines, want) {
+			t.Errorf("lines %q, want %q", lines, want)
+		}
+		kept := 0
+		for _, f := range warcFiles(t, dir) {
+			eachRecord(t, f, func(r *warc.Record) {
+				if block, err := io.ReadAll(r.Block); r.Type == warc.TypeMetadata && r.TargetURI() == url && err == nil && string(block) == junk {
+					kept++
+				}
+			})
+		}
+		if n := captures(t, dir)[url]; kept != len(want)-n || n != int(2-min(times, 2)) {
+			t.Errorf("%d recorded as they came, %d as responses", kept, n)
+		}
+	}
+}
+
+// A crawl that was killed behind a wall goes on there: what was recorded is accounted for, and not asked for once more.
+func TestKilledBehindAWall(t *testing.T) {
+	t.Parallel()
+	s := faultySite(t, rule{"/", "a=1", 0, inside}, rule{"/", "", 0, "302|Location: /wall"}, rule{"/wall", "", 0, "302|Location: /|Set-Cookie: a=1; path=/"},
+		rule{"/deeper", "", 0, "200|<p>deep"})
+	dir, copied := t.TempDir(), t.TempDir()
+	run(t, dir, newJob(s.URL+"/"))
+	before := len(s.requests())
+	if err := os.MkdirAll(filepath.Join(copied, "warcs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range warcFiles(t, dir) { // the records are there, the frontier knows nothing of them
+		data, err := os.ReadFile(f)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(copied, "warcs", filepath.Base(f)+".open"), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sum := run(t, copied, newJob(s.URL+"/")); sum.Counters.Queued != 0 || sum.Counters.Finished != 5 {
+		t.Errorf("summary %+v", sum)
+	}
+	if n := len(s.requests()); n != before {
+		t.Errorf("%d requests more: %v", n-before, s.counts())
+	}
+	if lines := logLinesOf(t, copied, s.URL+"/"); len(lines) != 2 || lines[1] != "200 askedAgain:1" {
+		t.Errorf("lines %q", lines)
 	}
 }

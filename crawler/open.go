@@ -144,7 +144,7 @@ func (c *Crawl) openParts() (err error) {
 		return err
 	}
 	p.Servers, p.Quotas = hosts.NewServers(c.frontier), hosts.NewQuotas(c.frontier, p.Domains)
-	p.Heard = hosts.NewHeard(c.frontier)
+	p.Heard, p.Searched = hosts.NewHeard(c.frontier), chain.NewSearched()
 	p.Slots, p.Limiters, p.Bandwidth = &hosts.Turns{}, hosts.NewLimiters(), fetch.NewLimiter(s.Bandwidth)
 	p.Jar, p.Logins = fetch.NewJar(0), fetch.NewLogins(s.Credentials, p.Domains.Logins)
 	p.Resolver = &fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: s.Nameserver,
@@ -152,8 +152,11 @@ func (c *Crawl) openParts() (err error) {
 	p.Client = fetch.New(fetch.Config{UserAgent: s.Agent(), From: s.From(), Timeout: s.FetchTimeout.Std(),
 		Idle: s.IdleTimeout.Std(), MaxBody: s.MaxDocumentBytes, SpillDir: filepath.Join(c.cfg.Dir, "state", "spill"),
 		Allowed: c.plan.Allowed, MaxIdle: 2 * s.Workers})
+	if p.Guesses, err = hosts.NewGuesses(c.frontier); err != nil {
+		return err
+	}
 	p.Links = &chain.Links{Plan: c.plan, Entries: p.Entries, Scope: p.Scope, Frontier: c.frontier,
-		Known: chain.NewKnown()}
+		Known: chain.NewKnown(), Guesses: p.Guesses}
 	return c.recallParts()
 }
 

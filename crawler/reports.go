@@ -30,6 +30,7 @@ type reports struct {
 	frontier *frontier.Frontier
 	quotas   *hosts.Quotas
 	scope    *scope.Scope
+	guesses  *hosts.Guesses
 	figures  *journal.Figures
 	course   *control.Course
 	board    *report.Board
@@ -42,8 +43,8 @@ type reports struct {
 
 func newReports(c *Crawl) *reports {
 	return &reports{dir: c.cfg.Dir, job: c.cfg.Job.Name, disk: c.disk, frontier: c.frontier, quotas: c.parts.Quotas,
-		scope: c.parts.Scope, figures: c.journal.Figures, course: c.course, board: c.board, seeds: c.seeds,
-		domains: c.parts.Domains, settings: c.plan.Base}
+		scope: c.parts.Scope, guesses: c.parts.Guesses, figures: c.journal.Figures, course: c.course,
+		board: c.board, seeds: c.seeds, domains: c.parts.Domains, settings: c.plan.Base}
 }
 
 // writeAll writes the reports at the end of a run.
@@ -77,6 +78,7 @@ func (r *reports) write(ctx context.Context, name string, s Summary) error {
 		report.OfFrontier:   func(w io.Writer) error { return r.writeFrontier(ctx, w, s, now) },
 		report.OfQueues:     func(w io.Writer) error { return r.writeNonempty(ctx, w, now) },
 		report.OfTraps:      r.writeTraps,
+		report.OfGuesses:    r.writeGuesses,
 		report.OfThreads:    func(w io.Writer) error { return report.WriteThreads(w, r.job, r.board.Workers(), now) },
 	}[name]
 	r.mu.Lock()
@@ -210,4 +212,15 @@ func (r *reports) writeTraps(w io.Writer) error {
 		lines[i] = report.Trap{Away: t.Away, Pages: t.Pages, Name: t.What, Host: t.Host, URL: t.URL, Since: t.Since}
 	}
 	return report.WriteTraps(w, lines, others)
+}
+
+// writeGuesses writes the report of guesses.
+func (r *reports) writeGuesses(w io.Writer) error {
+	all := r.guesses.All()
+	lines := make([]report.Guess, len(all))
+	for i, g := range all {
+		lines[i] = report.Guess{Found: g.Found, Missed: g.Missed, Rested: g.Rested, Rests: g.Rests(), Host: g.Host,
+			Kind: g.Kind}
+	}
+	return report.WriteGuesses(w, lines)
 }

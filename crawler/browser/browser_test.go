@@ -260,3 +260,35 @@ func gone(t *testing.T, pids []int) {
 	}
 	t.Error("processes of the browser are left")
 }
+
+// A page whose script leads away at once is looked at when it is quiet, not when its time is over; one that reloads
+// itself does so a few times.
+func TestNavigatesAtOnce(t *testing.T) {
+	b := start(t, Config{})
+	const origin = "http://example.test"
+	for name, tt := range map[string]struct{ page, left, text string }{
+		"location":     {`<title>x</title>one<script>location.href = '/away'</script>two`, origin + "/away", "one"},
+		"click":        {`one<a id=a href=/away>go</a><script>document.getElementById('a').click()</script>two`, origin + "/away", "one"},
+		"submit":       {`one<form id=f action=/away></form><script>document.getElementById('f').submit()</script>two`, origin + "/away?", "one"},
+		"reload":       {`one<script>location.reload()</script>two`, "", "one"},
+		"its own link": {`one<script>location.href = '/'</script>two`, "", "one"},
+	} {
+		w := &pages{have: map[string]string{origin + "/": tt.page}}
+		r, err := b.Load(t.Context(), Page{URL: origin + "/", Web: w, Time: time.Minute, Quiet: 300 * time.Millisecond})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if r.TimedOut || r.Took > 30*time.Second || r.Left != tt.left || !strings.Contains(r.Text, tt.text) {
+			t.Errorf("%s: took %v, timed out %v, left for %q, text %q", name, r.Took, r.TimedOut, r.Left, r.Text)
+		}
+		n := 0
+		for _, a := range w.asked {
+			if a == "GET "+origin+"/" {
+				n++
+			}
+		}
+		if w.has("GET "+origin+"/away") || n > 1+maxReloads {
+			t.Errorf("%s: asked for %v", name, w.asked)
+		}
+	}
+}

@@ -43,6 +43,7 @@ const (
 	leastCallTime = 5 * time.Second  // but at least this
 	overtime      = 10               // a page may take its time limit this many times, all waits included
 	maxScrolls    = 60
+	maxReloads    = 2      // of a page, by itself
 	maxPicture    = 12_000 // pixels of height
 	watchEvery    = 250 * time.Millisecond
 	beforeScroll  = 500 * time.Millisecond
@@ -93,6 +94,8 @@ type tab struct {
 	mu      sync.Mutex
 	started bool // the page itself was asked for
 	loaded  bool
+	aborted bool // it wanted to lead the browser away: perhaps it will never be loaded
+	reloads int  // of the page, by itself
 	left    string
 	crashed bool
 }
@@ -220,6 +223,8 @@ func (t *tab) event(m message) {
 		t.mu.Lock()
 		t.loaded = true
 		t.mu.Unlock()
+	case "Page.frameNavigated":
+		t.replaced(m)
 	case "Inspector.targetCrashed":
 		t.crash()
 	case "Fetch.requestPaused":
@@ -242,12 +247,25 @@ func (t *tab) crash() {
 	t.b.process.kill()
 }
 
-// paused decides on a document that is asked for: frames are let through, and so is the page itself; where a script
-// leads the browser away from it is noted, not followed.
+// replaced notes that another document is the page's: it reloaded itself.
+func (t *tab) replaced(m message) {
+	var to struct {
+		Frame struct{ ID, ParentID string }
+	}
+	if json.Unmarshal(m.Params, &to) != nil || to.Frame.ID != t.target || to.Frame.ParentID != "" {
+		return
+	}
+	t.mu.Lock()
+	t.loaded = false
+	t.mu.Unlock()
+}
+
+// paused decides on a document that is asked for: frames are let through, and so is the page itself, which may reload
+// itself a few times; where a script leads the browser away from it is noted, not followed.
 func (t *tab) paused(m message) {
 	var asked struct {
 		RequestID, FrameID string
-		Request            struct{ URL string }
+		Request            struct{ URL, Method string }
 	}
 	if json.Unmarshal(m.Params, &asked) != nil {
 		return
@@ -258,9 +276,13 @@ func (t *tab) paused(m message) {
 	if top {
 		if !t.started {
 			t.load.document(asked.Request.URL)
+		} else if asked.Request.Method == "GET" && t.load.is(asked.Request.URL) && t.reloads < maxReloads {
+			t.reloads++
+			let = true
 		}
 		t.started = true
 	}
+	t.aborted = t.aborted || !let
 	if !let && t.left == "" && asked.Request.URL != t.page.URL {
 		t.left = asked.Request.URL
 	}
@@ -277,7 +299,7 @@ func (t *tab) paused(m message) {
 func (t *tab) behave(ctx context.Context) error {
 	quiet := func(long time.Duration) func() bool {
 		return func() bool {
-			return t.has(func() bool { return t.loaded }) && t.load.quiet(time.Now()) >= long
+			return t.has(func() bool { return t.loaded || t.aborted }) && t.load.quiet(time.Now()) >= long
 		}
 	}
 	if err := t.await(ctx, quiet(min(beforeScroll, t.page.Quiet))); err != nil {

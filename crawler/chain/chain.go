@@ -17,8 +17,16 @@ import (
 	"holdfast/warc"
 )
 
+// Learnt is what a crawl learnt on its way, beside servers and quotas.
+type Learnt struct {
+	Heard    *hosts.Heard
+	Guesses  *hosts.Guesses
+	Searched *Searched
+}
+
 // Parts are what the stages of all workers are made of. All must be given but Pacer.
 type Parts struct {
+	Learnt
 	Plan      *plan.Current
 	Entries   *plan.Entries
 	Frontier  *frontier.Frontier
@@ -28,7 +36,6 @@ type Parts struct {
 	Dedup     *Dedup
 	Servers   *hosts.Servers
 	Quotas    *hosts.Quotas
-	Heard     *hosts.Heard
 	Slots     *hosts.Turns
 	Limiters  *hosts.Limiters
 	Bandwidth *fetch.Limiter
@@ -62,7 +69,7 @@ func (p *Parts) Set(files *warc.Files) *Set {
 	turn := &Turn{frontier: p.Frontier, slots: p.Slots, pacer: p.Pacer, servers: p.Servers}
 	giveBack := &GiveBack{frontier: p.Frontier, entries: p.Entries, heard: p.Heard, servers: p.Servers, turn: turn,
 		logs: p.Logs, log: p.Log}
-	extract := NewExtract(p.Logs, p.Log)
+	extract := NewExtract(p.Logs, p.Log, p.Searched)
 	record := &Record{scope: p.Scope, dedup: p.Dedup, files: files}
 	asker := Asker{Logins: p.Logins, plan: p.Plan, client: p.Client, jar: p.Jar, limiters: p.Limiters,
 		bandwidth: p.Bandwidth, scope: p.Scope, domains: p.Domains, dedup: p.Dedup, extract: extract,
@@ -71,12 +78,13 @@ func (p *Parts) Set(files *warc.Files) *Set {
 	direct := &Direct{asker: &fetch.Asker, resolver: p.Resolver, turn: turn, extract: extract, record: record}
 	post := &Post{plan: p.Plan, frontier: p.Frontier, links: p.Links, scope: p.Scope, servers: p.Servers,
 		quotas: p.Quotas, turn: turn, logs: p.Logs, log: p.Log, events: p.Events, objects: p.Objects, limits: p.Limits,
-		giveBack: giveBack, walls: &Walls{Frontier: p.Frontier, Jar: p.Jar, Plan: p.Plan, Log: p.Log}}
+		guesses: p.Guesses, searched: p.Searched, giveBack: giveBack,
+		walls: &Walls{Frontier: p.Frontier, Jar: p.Jar, Plan: p.Plan, Log: p.Log}}
 	direct.servers, direct.frontier, direct.post = p.Servers, p.Frontier, post
 	login := &Login{frontier: p.Frontier, logins: p.Logins, direct: direct, post: post, turn: turn, giveBack: giveBack,
 		logs: p.Logs, log: p.Log, sent: p.LoggedIn}
 	preFetch := &PreFetch{plan: p.Plan, frontier: p.Frontier, scope: p.Scope, servers: p.Servers, quotas: p.Quotas,
-		giveBack: giveBack, login: login}
+		giveBack: giveBack, login: login, guesses: p.Guesses}
 	return &Set{PreFetch: preFetch, Turn: turn, Fetch: fetch, Extract: extract, Record: record, Post: post,
 		Direct: direct, GiveBack: giveBack}
 }

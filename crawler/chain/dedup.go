@@ -181,7 +181,7 @@ func (d *Dedup) earlierOf(ctx context.Context, v *Visit) (*Capture, error) {
 
 // remember stores what was recorded, for later URIs with the same content.
 func (d *Dedup) remember(v *Visit, id string) {
-	if v.Exchange == nil || v.Dedup != frontier.Novel || v.Exchange.Truncated != "" {
+	if v.Exchange == nil || v.Exchange.Response == nil || v.Dedup != frontier.Novel || v.Exchange.Truncated != "" {
 		return
 	}
 	if !plan.Browses(d.Plan.Base()) && (!d.deduplicates(v) || v.Set.Deduplicate == dedupURL) {

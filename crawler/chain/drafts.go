@@ -33,6 +33,14 @@ func responseDraft(v *Visit, id string) warc.Draft {
 	return d
 }
 
+// rawDraft records what came where it is no HTTP. It is not a response, which readers would take for HTTP.
+func rawDraft(v *Visit, id string) warc.Draft {
+	x := v.Exchange
+	return warc.Draft{Type: warc.TypeMetadata, TargetURI: v.URI.URL, ContentType: "application/octet-stream", ID: id,
+		Date: x.Begin, Fields: append(wireFields(x), warc.Field{Name: "WARC-Truncated", Value: "unspecified"}),
+		Block: bytes.NewReader(x.Unreadable), Size: int64(len(x.Unreadable))}
+}
+
 // wireFields say how the server was reached: its address, unless a proxy stood before it, the protocols and the cipher.
 func wireFields(x *fetch.Exchange) []warc.Field {
 	fields := make([]warc.Field, 0, 6)

@@ -24,12 +24,13 @@ const MaxExtract = 10 << 20
 type Extract struct {
 	logs       *report.Logs
 	log        *slog.Logger
+	searched   *Searched
 	extractors map[extract.Options]*extract.Extractor
 }
 
 // NewExtract makes one worker's stage.
-func NewExtract(logs *report.Logs, log *slog.Logger) *Extract {
-	return &Extract{logs: logs, log: log, extractors: map[extract.Options]*extract.Extractor{}}
+func NewExtract(logs *report.Logs, log *slog.Logger, searched *Searched) *Extract {
+	return &Extract{logs: logs, log: log, searched: searched, extractors: map[extract.Options]*extract.Extractor{}}
 }
 
 // Run finds the links in the fetched document, and those that the page had in the browser.
@@ -39,7 +40,7 @@ func (e *Extract) Run(_ context.Context, v *Visit) (Step, error) {
 		e.addFound(v)
 		return Next, nil
 	}
-	if v.Retry != nil { // the links of the last answer count
+	if v.Retry != nil || x.Response == nil || e.searched.before(v) { // the last answer's links count; these are queued
 		return Next, nil
 	}
 	extractor, err := e.extractor(v.Set)

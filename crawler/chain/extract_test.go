@@ -21,7 +21,7 @@ func TestExtractorFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := NewExtract(logs, slog.New(slog.DiscardHandler))
+	e := NewExtract(logs, slog.New(slog.DiscardHandler), NewSearched())
 	v := &Visit{URI: &frontier.URI{URL: "http://h.test/faulty", Queue: "h.test"}}
 	if e.links(v, nil, extract.Document{URL: v.URI.URL, ContentType: "text/html", Body: []byte("<a href=/x>x</a>")}) {
 		t.Error("no extractor, and no fault")

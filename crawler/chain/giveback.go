@@ -133,7 +133,8 @@ func (g *GiveBack) Later(v *Visit) {
 	v.tell(g.logs)
 	wait := g.turn.Politeness(v)
 	g.turn.End(v)
-	o := frontier.Outcome{Wait: wait, Attach: &Outcome{Line: v.Line(), Records: v.Records, Retried: true}}
+	o := frontier.Outcome{Wait: wait, Attach: &Outcome{Line: v.Line(), Records: v.Records, Seed: v.URI.Via == "",
+		Retried: true}}
 	if v.Exchange.Response != nil {
 		o.Bytes = v.Exchange.Response.Size()
 	}
@@ -160,8 +161,18 @@ func (g *GiveBack) Failed(ctx context.Context, v *Visit, cause error, permanent 
 		return Over, err
 	}
 	kept, err := g.kept(v)
-	if permanent || kept || v.URI.Tries >= most || err != nil {
+	raw := v.Exchange != nil && len(v.Exchange.Unreadable) > 0 && !IsPrerequisite(v.URI) // is recorded
+	switch {
+	case err != nil:
 		return Over, err
+	case (permanent || kept || v.URI.Tries >= most) && raw:
+		return Next, nil
+	case permanent, kept, v.URI.Tries >= most:
+		return Over, nil
+	case raw:
+		v.Retry = &Retry{After: delay, why: cause}
+		v.Note(NoteRetry)
+		return Next, nil
 	}
 	v.URI.Status = v.Status
 	v.tell(g.logs)
@@ -177,7 +188,7 @@ func (g *GiveBack) Failed(ctx context.Context, v *Visit, cause error, permanent 
 // hosts that never answered, or for others.
 func (g *GiveBack) patience(v *Visit) (most int, delay time.Duration, err error) {
 	most, delay = v.Set.MaxRetries, v.Set.RetryDelay.Std()
-	if v.Exchange != nil && v.Exchange.Unreadable {
+	if v.Exchange != nil && len(v.Exchange.Unreadable) > 0 {
 		return v.Set.AnswerRetries, RetryPause(v.Set, v.URI.Tries), nil
 	}
 	if v.Set.SilentRetries == 0 && v.Set.SilentRetryDelay == 0 {

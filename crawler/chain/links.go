@@ -9,6 +9,7 @@ import (
 	"holdfast/crawler/extract"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/hosts"
 	"holdfast/crawler/plan"
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
@@ -28,6 +29,7 @@ type Links struct {
 	Scope    *scope.Scope
 	Frontier *frontier.Frontier
 	Known    *Known
+	Guesses  *hosts.Guesses
 }
 
 // Admit has the scope be also that of where a seed redirects to, as if that were a seed.
@@ -73,6 +75,9 @@ func (l *Links) Accepted(out []frontier.URI, u *frontier.URI, found []extract.Li
 				continue
 			}
 		}
+		if link.Hop == extract.Speculative && l.Guesses.Rests(plan.AuthorityOf(t), link.Context) {
+			continue
+		}
 		out = append(out, l.entry(u, link, t, path, subject.Settings))
 	}
 	return out
@@ -84,10 +89,15 @@ func (l *Links) entry(u *frontier.URI, link extract.Link, t fetch.Target, path s
 	n := l.Entries.Entry(link.URL, t, s)
 	n.Path, n.Via, n.Source, n.Priority = path, u.URL, u.Source, frontier.Normal
 	switch link.Hop {
+	case extract.Speculative:
+		n.Led = ledGuess + link.Context
 	case extract.Embed:
 		n.Priority = frontier.Medium
 	case extract.Redirect:
 		n.Priority = frontier.High
+		if link.Late {
+			n.Led = ledLate
+		}
 	}
 	if link.Hop == extract.Redirect && n.Key != "" && n.Key == plan.KeyOf(u) {
 		n.Key = link.URL // a site that adds www or a session to its own address is not lost

@@ -31,6 +31,8 @@ type Post struct {
 	quotas   *hosts.Quotas
 	walls    *Walls
 	giveBack *GiveBack
+	guesses  *hosts.Guesses
+	searched *Searched
 	turn     *Turn
 	logs     *report.Logs
 	log      *slog.Logger
@@ -90,8 +92,13 @@ func (p *Post) Run(_ context.Context, v *Visit) error {
 		}
 	}
 	p.turn.End(v) // before another may be given out
-	if _, err := p.frontier.Finish(u, o, p.found); err != nil {
+	news, err := p.frontier.Finish(u, o, p.found)
+	if err != nil {
 		return err
+	}
+	if v.Status > 0 && v.Answer == nil {
+		p.learnGuess(v, news)
+		p.searched.done(v)
 	}
 	p.links.queued(p.found, forgotten)
 	if p.events.Wanted() {

@@ -25,6 +25,7 @@ type PreFetch struct {
 	quotas   *hosts.Quotas
 	giveBack *GiveBack
 	login    *Login
+	guesses  *hosts.Guesses
 }
 
 // run decides whether the URI is to be fetched at all and whether something else has to be known first.
@@ -53,6 +54,9 @@ func (p *PreFetch) run(ctx context.Context, v *Visit) (Step, error) {
 	v.Subject.Unresolved = p.plan.LooksUp(target)
 	if to, err := p.Judge(v); to != Next || err != nil {
 		return to, err
+	}
+	if rests(p.guesses, v) {
+		return Over, nil
 	}
 	if to, err := p.addresses(v); to != Next || err != nil {
 		return to, err

@@ -27,9 +27,12 @@ type Record struct {
 func (r *Record) Run(ctx context.Context, v *Visit) (Step, error) {
 	var drafts []warc.Draft
 	id := warc.NewID()
-	if v.Answer != nil {
+	switch {
+	case v.Answer != nil:
 		drafts = append(drafts, dnsDraft(v, id))
-	} else {
+	case v.Exchange.Response == nil:
+		drafts = append(drafts, rawDraft(v, id), requestDraft(v, id))
+	default:
 		v.Digest = v.Exchange.Response.PayloadDigest()
 		r.fetched(ctx, v)
 		if !r.keepsType(v) {

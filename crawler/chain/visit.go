@@ -155,10 +155,11 @@ func answered(subject *scope.Subject, head fetch.Head, length int64) {
 
 // Codes of URIs that were not fetched, as Heritrix numbers them.
 const (
-	CodeNoDomain  = -6
-	CodeNoRobots  = -61
-	CodePrecluded = -9998
-	codeKilled    = -7000 // an operator broke the fetch off
+	CodeNoDomain   = -6
+	CodeOutOfScope = -5000
+	CodeNoRobots   = -61
+	CodePrecluded  = -9998
+	codeKilled     = -7000 // an operator broke the fetch off
 )
 
 // Outcome is what the commit needs to know of a finished URI.

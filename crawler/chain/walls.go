@@ -26,6 +26,9 @@ const NoteAgain = "askedAgain:"
 // valueAgain begins the names of the frontier's values that say how often a URI was asked for again.
 const valueAgain = "again/"
 
+// ledLate marks a link that is shown for a while before a page refreshes itself to it: that is no redirect.
+const ledLate = "late"
+
 // way is the redirects that led to a URI: Location and Refresh headers, and meta elements.
 type way struct {
 	again int // how often the URI was asked for again, this time included
@@ -127,6 +130,11 @@ func (w *Walls) Pass(u *frontier.URI, sent string, found []frontier.URI) (rest, 
 	}
 	rest = found[:0]
 	for _, n := range found {
+		if n.Led == ledLate {
+			n.Led = ""
+			rest = append(rest, n)
+			continue
+		}
 		if n.Path != u.Path+string(rune(extract.Redirect)) {
 			rest = append(rest, n)
 			continue

@@ -98,11 +98,11 @@ func TestBuffersAreUsedAgain(t *testing.T) {
 	short := []byte("<a href=\"\xe9\">")
 	for range 3 {
 		a := x.Links(Document{URL: "http://h.test/", ContentType: "text/html; charset=windows-1251", Body: long}).Links
-		if !slices.Equal(a, []Link{{"http://h.test/1", Navlink, "a/@href"}}) {
+		if !slices.Equal(a, []Link{{"http://h.test/1", Navlink, "a/@href", false}}) {
 			t.Fatalf("long: %v", a)
 		}
 		b := x.Links(Document{URL: "http://h.test/", ContentType: "text/html; charset=iso-8859-1", Body: short}).Links
-		if !slices.Equal(b, []Link{{"http://h.test/%C3%A9", Navlink, "a/@href"}}) {
+		if !slices.Equal(b, []Link{{"http://h.test/%C3%A9", Navlink, "a/@href", false}}) {
 			t.Fatalf("short: %v", b)
 		}
 	}

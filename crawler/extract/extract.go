@@ -66,6 +66,7 @@ type Link struct {
 	URL     string // absolute, normal form, http or https
 	Hop     byte   // one of the hops above
 	Context string // where it stood, as "a/@href"; no spaces
+	Late    bool   // of a Refresh after a while: the page is to be read before
 }
 
 // Document is a fetched document.

@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"unicode/utf8"
 )
@@ -130,6 +131,28 @@ func (x *collector) refresh(v []byte, context string) {
 		}
 	}
 	x.add(rest, Redirect, context)
+	if late(v) {
+		if at, there := x.refs[maphash.Bytes(x.seed, trim(rest))]; there && at >= 0 && x.links[at].Context == context {
+			x.links[at].Late = true
+		}
+	}
+}
+
+// soon is the longest delay of a Refresh, in seconds, that only leads on.
+const soon = 10
+
+// late reports whether the delay that a Refresh begins with leaves time to read the page.
+func late(v []byte) bool {
+	n := 0
+	for _, c := range v {
+		if !isDigit(c) {
+			break
+		}
+		if n = 10*n + int(c-'0'); n > soon {
+			return true
+		}
+	}
+	return false
 }
 
 // Robots is a set of the directives below, which a document gives to robots.

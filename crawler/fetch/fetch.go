@@ -7,6 +7,7 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -105,7 +106,7 @@ type Exchange struct {
 	Notes      []string      // annotations for the log
 	Err        error         // why Status is negative; without secrets
 	Permanent  bool          // trying again will not help
-	Unreadable bool          // something came that is no HTTP
+	Unreadable []byte        // what came, where it is no HTTP
 
 	codings *coding.Pool
 }
@@ -185,7 +186,7 @@ func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
 
 // reset makes x ready for an attempt over conn.
 func (x *Exchange) reset(conn *conn) {
-	x.Status, x.Err, x.Permanent, x.Unreadable = 0, nil, false, false
+	x.Status, x.Err, x.Permanent, x.Unreadable = 0, nil, false, nil
 	x.IP, x.TLS, x.Protocols = conn.addr, conn.facts, conn.protocols
 	x.Notes = append(x.Notes[:0], conn.notes...)
 }
@@ -243,9 +244,11 @@ func (c *Client) take(ctx context.Context, x *Exchange, r *Request, m *message, 
 	how attempt, keep bool) {
 	if m.head.Status == 0 {
 		how = m.tongue(conn, err)
+		if errors.Is(err, errHead) {
+			x.Unreadable = bytes.Clone(m.rec.mem[:min(len(m.rec.mem), maxHead)])
+		}
 		m.rec.release()
 		if errors.Is(err, errHead) {
-			x.Unreadable = true
 			x.Notes = append(x.Notes, m.note)
 		}
 		x.fail(ctx, fmt.Errorf("response of %s: %w", r.Target.Authority, err), CodeConnectLost)

@@ -209,10 +209,9 @@ func extra(o *chain.Outcome) string {
 
 // account takes an outcome into the figures.
 func (j *Journal) account(b *frontier.Batch, o *chain.Outcome) error {
-	if o.Retried {
-		return nil
+	if !o.Retried {
+		j.Figures.add(&o.Line)
 	}
-	j.Figures.add(&o.Line)
 	if o.Domain != "" {
 		j.quotas.Take(o.Domain, o.Bytes)
 	}

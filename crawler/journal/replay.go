@@ -95,7 +95,7 @@ func (r *Replay) later(u *frontier.URI, g *group, set *harvest.Settings) error {
 	if set.Cookies {
 		r.jar.Store(t, g.head, g.date)
 	}
-	out := &chain.Outcome{Line: g.line(u), Records: g.records(), Retried: true}
+	out := &chain.Outcome{Line: g.line(u), Records: g.records(), Seed: u.Via == "", Retried: true}
 	r.frontier.Later(u, frontier.Outcome{Bytes: g.blockSize, Attach: out}, chain.RetryPause(set, u.Tries), false)
 	return nil
 }

@@ -37,15 +37,16 @@ type load struct {
 
 	mu        sync.Mutex
 	documents int
-	failed    error // why the crawl cannot continue
+	sent      string // cookies, the last time that the page was fetched
+	failed    error  // why the crawl cannot continue
 }
 
-func newLoad(in *Pages, page *chain.Visit) *load { return &load{in: in, page: page} }
+func newLoad(in *Pages, page *chain.Visit) *load { return &load{in: in, page: page, sent: page.Cookie} }
 
 // Answer fetches what the page requests; it returns nil if the crawl does not want it, or it cannot be fetched.
 func (p *load) Answer(ctx context.Context, r *browser.Request) *browser.Answer {
 	if r.Page {
-		return p.document()
+		return p.document(ctx, r)
 	}
 	key := memoryKey(r)
 	if key == "" {
@@ -74,14 +75,27 @@ func (p *load) Answer(ctx context.Context, r *browser.Request) *browser.Answer {
 	}
 }
 
-// document gives the browser the page itself, as it was fetched.
-func (p *load) document() *browser.Answer {
+// document gives the browser the page itself, as it was fetched. One that reloads itself with other cookies, as pages
+// do that guard others, is fetched again.
+func (p *load) document(ctx context.Context, r *browser.Request) *browser.Answer {
 	p.mu.Lock()
 	p.documents++
 	n := p.documents
 	p.mu.Unlock()
 	if n > maxDocuments {
 		return &browser.Answer{Status: http.StatusNoContent}
+	}
+	if n > 1 && p.page.Set.Cookies && r.Method == http.MethodGet {
+		sends := joinCookies(p.in.Set.Fetch.Cookie(p.page), r.Header.Get("Cookie"))
+		p.mu.Lock()
+		others := sends != p.sent
+		p.sent = sends
+		p.mu.Unlock()
+		if others {
+			if a := p.get(ctx, r, ""); a != nil {
+				return a
+			}
+		}
 	}
 	a, _, err := answerOf(p.page.Exchange)
 	if err != nil {

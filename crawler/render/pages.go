@@ -40,6 +40,7 @@ type Pages struct {
 	Frontier *frontier.Frontier
 	Scope    *scope.Scope
 	Servers  *hosts.Servers
+	Guesses  *hosts.Guesses
 	Log      *slog.Logger
 	Set      *chain.Set        // of the worker
 	Helper   func() *chain.Set // for one request of a page, which may come while others are under way
@@ -73,6 +74,11 @@ func isPage(x *fetch.Exchange) bool {
 // the browser fails, only its findings are lost; the page is recorded as it was fetched.
 func (p *Pages) Browse(ctx context.Context, v *chain.Visit) (chain.Step, error) {
 	if v.Page.Leave == nil || v.Retry != nil || !isPage(v.Exchange) {
+		return chain.Next, nil
+	}
+	digest := v.Exchange.Response.PayloadDigest()
+	if chain.IsGuess(v.URI) && p.Guesses.Known(plan.AuthorityOf(v.Target), digest, v.URI.URL) {
+		v.Note(chain.NoteSame)
 		return chain.Next, nil
 	}
 	v.Page.Again = true // a page may have asked for it before

@@ -137,7 +137,10 @@ func (p *load) finish(ctx context.Context, stages *chain.Set, v *chain.Visit, r 
 			return nil, stages.Post.Run(ctx, v)
 		}
 		to, err := stages.GiveBack.Failed(ctx, v, x.Err, x.Permanent)
-		if to == chain.Over && err == nil {
+		if to == chain.Next && err == nil { // what came is recorded
+			_, err = stages.Record.Run(context.WithoutCancel(ctx), v)
+		}
+		if to != chain.Again && err == nil {
 			err = stages.Post.Run(ctx, v)
 		}
 		return nil, err

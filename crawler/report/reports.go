@@ -29,13 +29,14 @@ const (
 	OfFrontier       = "frontier-summary"
 	OfQueues         = "frontier-nonempty"
 	OfTraps          = "traps"
+	OfGuesses        = "guesses"
 	OfThreads        = "threads"
 )
 
 // Names lists the reports.
 func Names() []string {
 	return []string{OfCrawl, OfSeeds, OfHosts, OfDomains, OfConfigurations, OfSources, OfTypes, OfStatuses,
-		OfProcessors, OfFrontier, OfQueues, OfTraps, OfThreads}
+		OfProcessors, OfFrontier, OfQueues, OfTraps, OfGuesses, OfThreads}
 }
 
 // Seed is a line of the seeds report.
@@ -194,6 +195,28 @@ func WriteTraps(w io.Writer, traps []Trap, others int64) error {
 	}
 	if others > 0 {
 		_, _ = fmt.Fprintf(out, "%d 0 others - - -\n", others)
+	}
+	return out.Flush()
+}
+
+// Guess is how often guesses of a kind, at a host, were right.
+type Guess struct {
+	Found, Missed, Rested int64
+	Rests                 bool // no more of them are tried
+	Host, Kind            string
+}
+
+// WriteGuesses writes guesses-report.txt, in the order given.
+func WriteGuesses(w io.Writer, guesses []Guess) error {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString("[#found] [#missed] [#not-tried] [state] [host] [kind]\n")
+	for _, g := range guesses {
+		state := "tried"
+		if g.Rests {
+			state = "rests"
+		}
+		_, _ = fmt.Fprintf(out, "%d %d %d %s %s %s\n", g.Found, g.Missed, g.Rested, state, word(nil, g.Host),
+			word(nil, g.Kind))
 	}
 	return out.Flush()
 }
