@@ -26,6 +26,7 @@ type Replica struct {
 	Files       int64       `json:"files" doc:"files that it has to hold"`
 	Bytes       int64       `json:"bytes"`
 	Good        int64       `json:"good" doc:"verified"`
+	Away        int64       `json:"away" doc:"of the verified copies, those on a disk that is away: they count, and nobody can read them"`
 	Owed        int64       `json:"owed" doc:"copies that are not good yet, or no longer good"`
 	Disputed    int64       `json:"disputed" doc:"copies with findings that wait for a verdict"`
 	Held        int         `json:"shardsHeld" doc:"shards with a holder, of 4096"`
@@ -172,6 +173,7 @@ type Copy struct {
 	Reason   string         `json:"reason,omitempty"`
 	Tries    int            `json:"tries,omitempty"`
 	Disputed bool           `json:"disputed,omitempty"`
+	Away     bool           `json:"away,omitempty" doc:"it lies on a disk that is away, as its node says: it counts, and nobody can read it; only in the entry of one file"`
 }
 
 // FileCopy is one replica's copy of a file, in a list of copies.
