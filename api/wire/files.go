@@ -304,6 +304,7 @@ type Audit struct {
 	Missing  int64       `json:"missing"`
 	Corrupt  int64       `json:"corrupt"`
 	Lines    int64       `json:"lines" doc:"lines of manifests that were wrong or missing and have been corrected"`
+	Extra    int64       `json:"extra" doc:"files that lie in the nodes' shards and are no copy that the archive counts on there. They take nothing from the copies: an audit that finds nothing else is clean"`
 	Nodes    []AuditNode `json:"nodes"`
 
 	Kind string `json:"kind" enum:"checksum,presence,challenge" doc:"checksum: every byte of each copy was read; presence: names, sizes and manifests were looked at, and only copies read at which something was odd; challenge: the nodes of other replicas had to show that they have the bytes"`
@@ -358,6 +359,7 @@ type AuditNode struct {
 	Missing int64  `json:"missing"`
 	Corrupt int64  `json:"corrupt"`
 	Lines   int64  `json:"lines"`
+	Extra   int64  `json:"extra"`
 	Detail  string `json:"detail,omitempty"`
 
 	Owed      int64 `json:"owed"`
@@ -376,7 +378,7 @@ type AuditNode struct {
 // AuditFinding is a copy that an audit found wrong.
 type AuditFinding struct {
 	File   string `json:"file"`
-	State  string `json:"state" enum:"missing,corrupt,wrong,refused,late,unreached,unread" doc:"missing and corrupt copies of the node itself; of challenges, as they are counted. unread: the examiner could not read its own copy, or it is wrong"`
+	State  string `json:"state" enum:"missing,corrupt,manifest,extra,wrong,refused,late,unreached,unread" doc:"missing and corrupt copies of the node itself; manifest: the bytes are right, and the line in the manifest was wrong or missing and has been put right; extra: no copy that counts there; of challenges, as they are counted. unread: the examiner could not read its own copy, or it is wrong"`
 	SHA256 string `json:"sha256,omitempty" doc:"SHA-256 of the bytes that were found; absent if they could not be read"`
 
 	Replica string `json:"replica,omitempty" doc:"of the copy that was challenged"`
