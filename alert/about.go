@@ -19,7 +19,7 @@ func (k Kind) About() About {
 	switch k {
 	case NodeAway, DrainAlone, DrainOthersAway, VersionBehind:
 		return OfNode
-	case CopiesDisputed, ReplicaWithoutNode, ShardsWithoutHolder, LedgerOld, LedgerNone:
+	case CopiesDisputed, CopiesAway, ReplicaWithoutNode, ShardsWithoutHolder, LedgerOld, LedgerNone:
 		return OfReplica
 	case PlaceMajority:
 		return OfPlace

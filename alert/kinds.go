@@ -11,6 +11,7 @@ const (
 	NodeAway            Kind = "node-away"
 	PlaceMajority       Kind = "place-majority"
 	CopiesDisputed      Kind = "copies-disputed"
+	CopiesAway          Kind = "copies-away"
 	ReplicaWithoutNode  Kind = "replica-without-node"
 	ShardsWithoutHolder Kind = "shards-without-holder"
 	ChannelUnserved     Kind = "channel-unserved"
@@ -106,6 +107,8 @@ func table() []entry {
 		{NodeAway, shape{every, Bad, "node {subject} is {state}"}},
 		{PlaceMajority, shape{every, Look, "place {subject} has most of the voters: without it nothing can be " +
 			"decided, although there are three places"}},
+		{CopiesAway, shape{every, Look, "replica {subject}: {copies} copies lie on a disk that is away: they count, " +
+			"and nobody can read them"}},
 		{CopiesDisputed, shape{every, Look, "replica {subject}: {copies} copies are disputed and wait for a verdict"}},
 		{ReplicaWithoutNode, shape{every, Bad, "replica {subject} has no node: nothing keeps its copies"}},
 		{ShardsWithoutHolder, shape{every, Bad, "replica {subject}: {shards} shards have no holder"}},

@@ -285,6 +285,9 @@ func clusterAlerts(st wire.Status) []alert.Alert {
 		if r.Disputed > 0 {
 			out = append(out, alert.New(alert.CopiesDisputed, r.Name, "copies", fmt.Sprint(r.Disputed)))
 		}
+		if r.Away > 0 {
+			out = append(out, alert.New(alert.CopiesAway, r.Name, "copies", fmt.Sprint(r.Away)))
+		}
 		if !slices.ContainsFunc(st.Nodes, func(n wire.Node) bool { return n.Replica == r.Name }) {
 			out = append(out, alert.New(alert.ReplicaWithoutNode, r.Name))
 		} else if r.Files > 0 && r.Held < catalog.Shards {

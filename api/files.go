@@ -156,6 +156,10 @@ func show(v catalog.View, f catalog.File) (wire.File, error) {
 		if shown.Node = string(keeper); keeper == "" { // nobody answers for it now
 			shown.Node, shown.Verified, out.Complete = string(c.Node), time.Time{}, false
 			shown.FileList, shown.Checksum = wire.NoFileListStatus, wire.ChecksumUnknown
+			continue
+		}
+		if shown.Away, err = v.CopyAway(&f, c); err != nil {
+			return wire.File{}, err
 		}
 	}
 	return out, nil

@@ -83,10 +83,14 @@ func replicasOf(v catalog.View) ([]wire.Replica, error) {
 		if err != nil {
 			return nil, err
 		}
+		away, err := v.CopiesAway(r.Name)
+		if err != nil {
+			return nil, err
+		}
 		shown := wire.Replica{
 			Name: string(r.Name), Kind: wire.ReplicaKind(r.Kind), Place: r.Place,
 			Collections: kindOf[string](r.Collections), Created: std(r.Created), Files: totals.Files,
-			Bytes: totals.Bytes, Good: totals.Good, Owed: totals.Owed, Disputed: totals.Disputed,
+			Bytes: totals.Bytes, Good: totals.Good, Away: away, Owed: totals.Owed, Disputed: totals.Disputed,
 		}
 		for _, p := range layout {
 			if p.Holder != "" {

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -73,10 +74,10 @@ func (h hostile) staging() (catalog.Kind, any) {
 
 // layout draws a command about members, replicas and shards.
 func (h hostile) layout() (catalog.Kind, any) {
-	switch rapid.IntRange(0, 22).Draw(h.t, "layout") {
-	case 20, 21, 22:
+	switch rapid.IntRange(0, 23).Draw(h.t, "layout") {
+	case 21, 22, 23:
 		return h.staging()
-	case 19:
+	case 20:
 		name := h.file()
 		return files.RecordLedger, files.Ledger{Replica: h.replica(), Serial: uint64(h.number()), Name: name, SHA256: h.digest(name), Node: h.node(),
 			Time: h.time(), First: uint64(h.number()), Last: uint64(h.number()), Signed: []catalog.NodeID{h.node()},
@@ -114,6 +115,8 @@ func (h hostile) layout() (catalog.Kind, any) {
 		return files.SetCopyState, files.CopySetting{Name: h.file(), Replica: h.replica(), SHA256: h.digest(h.file()), State: pick(h, "state", catalog.UploadStarted, catalog.UploadFailed, catalog.UploadCompleted), Reason: h.text()}
 	case 14:
 		return files.ReplaceCopy, files.Replacement{Name: h.file(), Replica: h.replica(), SHA256: digest(h.text()), Reason: h.text()}
+	case 19:
+		return files.NoteAway, files.Away{Node: h.node(), Shards: pick(h, "shards", []byte(nil), make([]byte, catalog.Shards/8), bytes.Repeat([]byte{0xa5}, catalog.Shards/8), []byte{1})}
 	case 13:
 		return files.NoteCheck, files.Check{Node: h.node(), Replica: h.replica(), Kind: pick(h, "check", "presence", "challenge", ""), Ended: h.time(), Missed: int64(h.number())}
 	}

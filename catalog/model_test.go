@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 
 	"pgregory.net/rapid"
 )
@@ -22,6 +23,7 @@ type modelFile struct {
 	source   string
 	released bool
 	removed  bool
+	until    catalog.Time      // removed, and can be restored until then; 0: it is not
 	copies   map[string]string // replica: "", done, failed, disputed
 }
 
@@ -39,7 +41,8 @@ func (f *modelFile) complete() bool {
 // machine drives the catalog and the model with the same acts and compares.
 type machine struct {
 	*cluster
-	m model
+	m     model
+	level int
 }
 
 func place(replica string, name catalog.FileName) string {
@@ -53,8 +56,8 @@ func newMachine(t *rapid.T) *machine {
 		k.join(t, name)
 		k.m.members[name] = true
 	}
-	if rapid.Bool().Draw(t, "level 2") {
-		k.raise(t)
+	if k.level = rapid.SampledFrom([]int{1, 2, files.LevelOfHidden}).Draw(t, "level"); k.level > 1 {
+		k.raiseTo(t, k.level)
 	}
 	return k
 }
@@ -196,8 +199,66 @@ func (k *machine) Remove(t *rapid.T) {
 	res := k.apply(t, catalog.RemoveFile, catalog.FileRemoval{Name: name, SHA256: digest(string(name))})
 	f := k.m.files[name]
 	expect(t, res, f != nil, "remove")
-	if f != nil {
+	switch {
+	case f == nil || f.removed || f.until > 0:
+	case k.level >= files.LevelOfHidden: // nothing changes for its copies until it is released
+		f.until = k.now + 30*catalog.Day
+	default:
 		f.removed, f.copies = true, map[string]string{}
+	}
+}
+
+// Restore takes a removal back.
+func (k *machine) Restore(t *rapid.T) {
+	name, _, _ := draw(t)
+	res := k.apply(t, files.RestoreFile, files.Restoration{Name: name, SHA256: digest(string(name)), Reason: "test"})
+	f := k.m.files[name]
+	ok := f != nil && f.until > 0
+	expect(t, res, ok, "restore")
+	if ok {
+		f.until = 0
+	}
+}
+
+// Expire releases the bytes of a removed file, when the time to restore it is over.
+func (k *machine) Expire(t *rapid.T) {
+	name, _, _ := draw(t)
+	if rapid.Bool().Draw(t, "later") {
+		k.now += 31 * catalog.Day
+	}
+	res := k.apply(t, files.ExpireFiles, files.Expiry{Files: []catalog.FileName{name}})
+	f := k.m.files[name]
+	ok := f != nil && f.until > 0 && k.now >= f.until
+	expect(t, res, ok, "expire")
+	if ok {
+		f.removed, f.until, f.copies = true, 0, map[string]string{}
+	}
+}
+
+// LoseSource lets a node say that the bytes which it keeps as a source are wrong: it is none any more.
+func (k *machine) LoseSource(t *rapid.T) {
+	name, node, _ := draw(t)
+	res := k.apply(t, catalog.FindSources, catalog.Findings{Node: id(node), Files: []catalog.Finding{
+		{Name: name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: digest("bad")}}})
+	f := k.m.files[name]
+	ok := k.level >= 2 && f != nil && !f.removed && !f.released && f.source == node
+	expect(t, res, ok, "lose the source")
+	if ok {
+		f.released = true
+	}
+}
+
+// TakeSource lets a node that has the bytes take the place of a source that cannot give its own.
+func (k *machine) TakeSource(t *rapid.T) {
+	name, node, _ := draw(t)
+	_, from, _ := draw(t)
+	res := k.apply(t, catalog.TakeSources, catalog.Takeovers{Node: id(node), Files: []catalog.Takeover{
+		{Name: name, SHA256: digest(string(name)), From: id(from), Why: "test"}}})
+	f := k.m.files[name]
+	ok := k.level >= 3 && f != nil && !f.removed && !f.complete() && !f.released && f.source == from
+	expect(t, res, ok, "take the source")
+	if ok {
+		f.source = node
 	}
 }
 
@@ -267,17 +328,17 @@ func (k *machine) Check(t *rapid.T) {
 		}
 		got, _ := v.Totals(catalog.ReplicaName(replica))
 		same(t, "totals of "+replica, got, totals)
-		files, _, _ := v.Owed(catalog.ReplicaName(replica), nil, catalog.Cursor{}, 100)
-		sameNames(t, "owed by "+replica, files, owed)
+		some, _, _ := v.Owed(catalog.ReplicaName(replica), nil, catalog.Cursor{}, 100)
+		sameNames(t, "owed by "+replica, some, owed)
 		if cluster, _ := v.Cluster(); cluster.Level < 2 {
 			needed = nil
 		}
-		files, _ = v.Needed(catalog.ReplicaName(replica), nil, "", 100)
-		sameNames(t, "needed by "+replica, files, needed)
+		some, _ = v.Needed(catalog.ReplicaName(replica), nil, "", 100)
+		sameNames(t, "needed by "+replica, some, needed)
 	}
 	slices.Sort(disputed)
-	files, _ := v.Disputed("", 100)
-	sameNames(t, "disputed", files, slices.Compact(disputed))
+	all, _ := v.Disputed("", 100)
+	sameNames(t, "disputed", all, slices.Compact(disputed))
 	for name, f := range k.m.files {
 		if f.released {
 			continue
@@ -288,11 +349,11 @@ func (k *machine) Check(t *rapid.T) {
 		}
 	}
 	for node := range k.m.members {
-		files, _ := v.Sourced(id(node), "", 100)
-		sameNames(t, "sourced by "+node, files, kept[node])
-		files, _ = v.Releases(id(node), "", 100)
+		some, _ := v.Sourced(id(node), "", 100)
+		sameNames(t, "sourced by "+node, some, kept[node])
+		some, _ = v.Releases(id(node), "", 100)
 		var live []catalog.File
-		for _, f := range files {
+		for _, f := range some {
 			if f.Removed == 0 || !f.Released && f.Source == id(node) {
 				live = append(live, f)
 			}
@@ -325,6 +386,7 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := newMachine(t)
 		t.Repeat(map[string]func(*rapid.T){"add": k.Add, "report": k.Report, "completion": k.Report, "release": k.Release,
-			"find": k.Find, "judge": k.Judge, "remove": k.Remove, "assign": k.Assign, "switch": k.Switch, "": k.Check})
+			"find": k.Find, "judge": k.Judge, "remove": k.Remove, "assign": k.Assign, "switch": k.Switch, "restore": k.Restore, "expire": k.Expire, "lose the source": k.LoseSource,
+			"take the source": k.TakeSource, "": k.Check})
 	})
 }

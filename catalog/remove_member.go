@@ -44,6 +44,7 @@ func removeMember(s *agree.State, b *MemberRemoval) (any, error) {
 	if err := files.DropDiscards(s, m.ID); err != nil {
 		return nil, err
 	}
+	files.DropAway(s, m.ID)
 	if holds {
 		if err := files.StartFill(s, m.Replica, false); err != nil {
 			return nil, err

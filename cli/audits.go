@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -162,12 +163,20 @@ func auditFindings(a *app, audit wire.Audit) error {
 	if audit.Left > 0 {
 		fmt.Fprintf(a.stdout, "\nAbout %s left.\n", time.Duration(audit.Left)*time.Second)
 	}
+	if audit.Lines > 0 {
+		fmt.Fprintf(a.stdout, "\n%d lines of manifests were wrong or missing, and have been put right from the "+
+			"catalog.\n", audit.Lines)
+	}
+	if audit.Extra > 0 {
+		fmt.Fprintf(a.stdout, "\n%d files lie there that the archive does not count on: holdfast file strays\n",
+			audit.Extra)
+	}
 	var rows []table.Row
 	var omitted int64
 	for _, n := range audit.Nodes {
 		omitted += n.Omitted
 		for _, f := range n.Findings {
-			found := f.SHA256
+			found := cmp.Or(f.SHA256, f.Detail)
 			if f.Replica != "" {
 				found = strings.TrimSpace("in " + f.Replica + " " + f.Detail)
 				if !f.Answered.IsZero() {

@@ -127,8 +127,15 @@ func replicaTable(a *app, replicas []wire.Replica) error {
 		rows[i] = table.Row{r.Name, r.Kind, r.Place, r.Files, size(r.Bytes), r.Good, r.Owed, r.Disputed,
 			fmt.Sprintf("%d/4096", r.Held), r.Moving}
 	}
-	return a.table(table.Row{"Replica", "Kind", "Place", "Files", "Bytes", "Good", "Owed", "Disputed", "Shards",
+	err := a.table(table.Row{"Replica", "Kind", "Place", "Files", "Bytes", "Good", "Owed", "Disputed", "Shards",
 		"Moving"}, rows)
+	for _, r := range replicas {
+		if r.Away > 0 {
+			fmt.Fprintf(a.stdout, "\n%s: %d copies on a disk that is away. They count as good, and nobody can read "+
+				"them.\n", r.Name, r.Away)
+		}
+	}
+	return err
 }
 
 type nodeCmd struct {

@@ -259,12 +259,21 @@ func showFile(a *app, f wire.File, names map[string]string) error {
 		return err
 	}
 	fmt.Fprintln(a.stdout)
-	copies := make([]table.Row, len(f.Copies))
+	copies, away := make([]table.Row, len(f.Copies)), 0
 	for i, c := range f.Copies {
-		copies[i] = table.Row{c.Replica, nameOf(names, c.Node), c.State, c.FileList, c.Checksum, when(c.Verified),
-			named(names, c.Reason)}
+		why := named(names, c.Reason)
+		if c.Away {
+			away++
+			why = strings.TrimSpace("on a disk that is away " + why)
+		}
+		copies[i] = table.Row{c.Replica, nameOf(names, c.Node), c.State, c.FileList, c.Checksum, when(c.Verified), why}
 	}
-	return a.table(table.Row{"Replica", "Node", "State", "File list", "Checksum", "Verified at", "Reason"}, copies)
+	err := a.table(table.Row{"Replica", "Node", "State", "File list", "Checksum", "Verified at", "Reason"}, copies)
+	if away > 0 {
+		fmt.Fprintf(a.stdout, "\n%d of %d copies on a disk that is away: they count, and nobody can read them.\n", away,
+			len(f.Copies))
+	}
+	return err
 }
 
 type fileVerifyCmd struct {

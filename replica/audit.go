@@ -66,14 +66,25 @@ type Audit struct {
 	// of the group: what no node held when it began, so that nobody reads it
 	Unheld     catalog.Root      `json:"unheld,omitzero"`
 	Exceptions []catalog.Finding `json:"exceptions,omitempty"` // the first of them
-	// the first files on disk that the catalog does not know
-	Unknown     []catalog.FileName `json:"unknown,omitempty"`
-	Faults      []ShardFault       `json:"faults,omitempty"`      // the first shards that could not be passed
-	Faulty      int                `json:"faulty,omitempty"`      // how many could not
-	Outbox      bool               `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
-	OutboxFault string             `json:"outboxFault,omitempty"` // why it could not be read
-	OutboxAfter catalog.FileName   `json:"outboxAfter,omitempty"` // the last file of it that was checked
-	Pass        *Pass              `json:"pass,omitempty"`        // the shard under way
+	Beside
+	Faults      []ShardFault     `json:"faults,omitempty"`      // the first shards that could not be passed
+	Faulty      int              `json:"faulty,omitempty"`      // how many could not
+	Outbox      bool             `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
+	OutboxFault string           `json:"outboxFault,omitempty"` // why it could not be read
+	OutboxAfter catalog.FileName `json:"outboxAfter,omitempty"` // the last file of it that was checked
+	Pass        *Pass            `json:"pass,omitempty"`        // the shard under way
+}
+
+// Beside is what an audit has found beside the copies themselves: the first of each kind.
+type Beside struct {
+	Extras []Extra `json:"extras,omitempty"` // files on disk that the archive does not count on here
+	Lines  []Extra `json:"lines,omitempty"`  // files whose line in the manifest was wrong or missing, and was put right
+}
+
+// Extra is something that was found beside the copies, with what is odd about it.
+type Extra struct {
+	Name catalog.FileName `json:"name"`
+	Why  string           `json:"why"`
 }
 
 // Course is how far an audit has come in time.
@@ -107,8 +118,9 @@ type Tally struct {
 	Excepted  int   `json:"excepted"` // missing and corrupt files and relisted lines
 	Missing   int   `json:"missing,omitempty"`
 	Corrupt   int   `json:"corrupt,omitempty"`
-	Relisted  int   `json:"relisted,omitempty"` // lines of manifests that were wrong or missing, and were put right
-	Unknowns  int   `json:"unknowns"`           // files on disk that the catalog does not know
+	Relisted  int   `json:"relisted,omitempty"`  // lines of manifests that were wrong or missing, and were put right
+	Unknowns  int   `json:"unknowns"`            // files on disk that the catalog does not know
+	Uncounted int   `json:"uncounted,omitempty"` // files on disk that it knows, and that are no copy of this replica
 	// challenges with a wrong answer, a reason instead of one, none in time, and those that could not be made
 	Wrong     int `json:"wrong,omitempty"`
 	Refused   int `json:"refused,omitempty"`
@@ -258,8 +270,8 @@ func (a *audits) poke() {
 func (one *Audit) copy() Audit {
 	c := *one
 	c.Shards, c.Unanswered, c.Asked = slices.Clone(one.Shards), slices.Clone(one.Unanswered), maps.Clone(one.Asked)
-	c.Exceptions, c.Unknown, c.Faults = slices.Clone(one.Exceptions), slices.Clone(one.Unknown),
-		slices.Clone(one.Faults)
+	c.Exceptions, c.Faults = slices.Clone(one.Exceptions), slices.Clone(one.Faults)
+	c.Extras, c.Lines = slices.Clone(one.Extras), slices.Clone(one.Lines)
 	if one.Pass != nil {
 		pass := *one.Pass
 		c.Pass = &pass

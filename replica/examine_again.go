@@ -80,7 +80,7 @@ func (a *again) round(ctx context.Context, one *Audit) error {
 				one.Unanswered[i].Next = time.Time{}
 			}
 		})
-		return a.audits.keep(one)
+		return a.audits.keepKnown(one)
 	}
 	if err != nil {
 		return err
@@ -95,17 +95,27 @@ func (a *again) round(ctx context.Context, one *Audit) error {
 		}
 		is, err := e.find(ctx, target{file: catalog.File{Name: u.Name}, replica: u.Replica})
 		if err != nil {
-			return errors.Join(err, a.audits.keep(one))
+			return errors.Join(err, a.audits.keepKnown(one))
 		}
 		a.audits.update(func() { changed = one.settle(i, is, time.Now()) || changed })
 	}
-	if err := a.audits.keep(one); err != nil {
+	if err := a.audits.keepKnown(one); err != nil {
 		return err
 	}
 	if changed {
 		a.noteChecks(ctx, one.ID)
 	}
 	return nil
+}
+
+// keepKnown is keep for an audit that may have been forgotten meanwhile: its state is not written again.
+func (a *audits) keepKnown(one *Audit) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !slices.Contains(a.all, one) {
+		return nil
+	}
+	return a.save(one)
 }
 
 // settle notes how a challenge ended that was asked again, and reports whether what is known of the copy has changed.

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/catalog/files"
+	"holdfast/internal/disk"
 )
 
 // TestUnansweredChallengesAreAskedAgain has a node refuse, keep silent, or answer wrongly for a while. What is answered
@@ -182,6 +183,34 @@ func TestAskingAgainIsBounded(t *testing.T) {
 	one.settle(0, examined{}, now)
 	if one.Wrong != 1 || one.Answered != 0 || one.Asked["south"] != (Asked{1, 0, 0}) || one.Unanswered[0].Settled != now {
 		t.Errorf("right in the end: %+v", one)
+	}
+}
+
+// TestAForgottenAuditIsNotWrittenAgain: one that was asked again while it was forgotten stays forgotten after a restart.
+func TestAForgottenAuditIsNotWrittenAgain(t *testing.T) {
+	dir := t.TempDir()
+	a, err := openAudits(dir, disk.New(), discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &Audit{Kind: AuditChallenge, State: AuditDone}
+	if _, err := a.add(one); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.keepKnown(one); err != nil {
+		t.Fatal(err)
+	}
+	for range kept {
+		if _, err := a.add(&Audit{State: AuditDone}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.keepKnown(one); err != nil {
+		t.Fatal(err)
+	}
+	again, err := openAudits(dir, disk.New(), discard())
+	if err != nil || len(again.all) != kept || again.all[0].ID == one.ID {
+		t.Errorf("%d audits, %v", len(again.all), err)
 	}
 }
 

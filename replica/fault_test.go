@@ -402,7 +402,7 @@ func TestAuditsPauseAndSurvive(t *testing.T) {
 		}
 		sleep(t.Context(), 20*time.Second)
 		a, err = south.r.Audit(a.ID)
-		if err != nil || a.State != AuditDone || a.Files != 6 || a.Excepted != 1 || a.Unknowns != 1 || string(a.Unknown[0]) != stranger {
+		if err != nil || a.State != AuditDone || a.Files != 6 || a.Excepted != 1 || a.Unknowns != 1 || string(a.Extras[0].Name) != stranger {
 			t.Fatalf("at the end: %+v, %v", a, err)
 		}
 		if _, err := south.r.PauseAudit(a.ID); err == nil {

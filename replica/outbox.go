@@ -350,7 +350,7 @@ func (s *outgoing) Reject(name catalog.FileName, reason string) error {
 		return fmt.Errorf("set %s aside: %w", name, err)
 	}
 	if err := s.disk.Rename(from, to); err != nil {
-		return errors.Join(fmt.Errorf("set %s aside: %w", name, err), s.disk.Remove(to+reasonSuffix))
+		return errors.Join(fmt.Errorf("set %s aside: %w", name, err), s.withdrawReason(to))
 	}
 	return s.drop(s.notePath(name))
 }

@@ -84,8 +84,8 @@ func TestUnknownFilesAreCountedOnce(t *testing.T) {
 		if err := p.survey(); err != nil {
 			t.Fatal(err)
 		}
-		if one.Unknowns != listed+7 || len(one.Unknown) != listed {
-			t.Errorf("%d unknown files, %d listed", one.Unknowns, len(one.Unknown))
+		if one.Unknowns != listed+7 || len(one.Extras) != listed {
+			t.Errorf("%d unknown files, %d listed", one.Unknowns, len(one.Extras))
 		}
 	}
 }

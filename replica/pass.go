@@ -100,7 +100,7 @@ type passing struct {
 	saved    time.Time
 }
 
-// survey lists the files on disk and records those that the catalog does not know.
+// survey lists the files on disk and records those that the archive does not count on here.
 func (p *passing) survey() error {
 	names, err := p.look()
 	if err != nil {
@@ -109,27 +109,47 @@ func (p *passing) survey() error {
 	if p.audit.Pass.Surveyed {
 		return nil
 	}
-	var unknown []catalog.FileName
+	var extras []Extra
+	unknowns := 0
 	for _, name := range names {
 		if !p.audit.Scope.Has(name) {
 			continue
 		}
-		_, err := p.entry(name)
-		if err == nil {
-			continue
-		}
-		if !errors.Is(err, catalog.ErrNotFound) {
+		is := claimed
+		err := p.catalog.View(func(v catalog.View) (err error) { _, is, err = p.claimOn(v, name); return err })
+		if err != nil {
 			return err
 		}
-		p.log.Warn("a file that the catalog does not know", "shard", p.shard, "file", name)
-		unknown = append(unknown, name)
+		if is == unknown {
+			unknowns++
+		}
+		if why := is.extra(); why != "" {
+			p.log.Warn("a file that the archive does not count on here", "shard", p.shard, "file", name, "why", why)
+			extras = append(extras, Extra{name, why})
+		}
 	}
 	p.audits.update(func() {
 		p.audit.Pass.Surveyed = true
-		p.audit.Unknowns += len(unknown)
-		p.audit.Unknown = append(p.audit.Unknown, unknown[:max(0, min(len(unknown), listed-len(p.audit.Unknown)))]...)
+		p.audit.Unknowns += unknowns
+		p.audit.Uncounted += len(extras) - unknowns
+		p.audit.Extras = append(p.audit.Extras, extras[:max(0, min(len(extras), listed-len(p.audit.Extras)))]...)
 	})
 	return nil
+}
+
+// extra says why a file on disk is no copy that counts; empty for one that does, or that somebody sees to.
+func (c claim) extra() string {
+	switch c {
+	case unknown:
+		return "the catalog does not know it"
+	case spare:
+		return "the replica is not to have it; it is complete without, or was removed"
+	case elsewhere:
+		return "the replica is not to have it"
+	case last:
+		return "the replica is not to have it, and nobody else has good bytes"
+	}
+	return ""
 }
 
 // look reads the shard's manifest and its folder, and returns the names in the folder.
@@ -187,8 +207,28 @@ func (p *passing) relist() error {
 		p.log.Warn("lines of a manifest were wrong and have been put right", "shard", p.shard, "lines", len(wrong),
 			"first", wrong[0])
 		p.relisted(len(wrong))
+		p.audits.update(func() {
+			for _, name := range wrong[:max(0, min(len(wrong), listed-len(p.audit.Lines)))] {
+				p.audit.Lines = append(p.audit.Lines, Extra{name, p.lineFault(name)})
+			}
+		})
 	}
 	return nil
+}
+
+// lineFault says what was wrong with a file's line in the manifest, which was put right since.
+func (p *passing) lineFault(name catalog.FileName) string {
+	f, err := p.entry(name)
+	l, listed := p.lines[name]
+	switch {
+	case !listed:
+		return "its line in the manifest was missing, and was written again from the catalog"
+	case err != nil || !p.store.shards.present(name):
+		return "the manifest had a line without a file, which was removed"
+	case l.digest != f.SHA256:
+		return "its line in the manifest had the SHA-256 " + l.digest.String() + ", and was put right from the catalog"
+	}
+	return "its line in the manifest was not safe on the disk, and was written again"
 }
 
 // check compares one copy with the catalog. One that the catalog does not count on is not read.

@@ -70,7 +70,7 @@ func (s *Store) clear(sh *shard, name catalog.FileName) error {
 		return err
 	}
 	if err := s.disk.Rename(path, to); err != nil {
-		return errors.Join(err, s.disk.Remove(to+reasonSuffix))
+		return errors.Join(err, s.withdrawReason(to))
 	}
 	s.log.Warn("something that is no file was set aside", "file", name, "path", to)
 	return nil
@@ -234,7 +234,7 @@ func (s *Store) quarantine(sh *shard, name catalog.FileName, reason string) erro
 		err = s.disk.Rename(from, to)
 	}
 	if err != nil {
-		return errors.Join(err, s.disk.Remove(to+reasonSuffix))
+		return errors.Join(err, s.withdrawReason(to))
 	}
 	s.loose.drop(name)
 	s.log.Warn("copy set aside", "file", name, "reason", reason, "path", to)
@@ -259,6 +259,15 @@ func (s *media) writeReason(path, reason string) error {
 		_, err := fmt.Fprintln(w, reason)
 		return err
 	})
+}
+
+// withdrawReason removes the reason of bytes that could not be set aside at path. If they have come there all the same,
+// as when only the folder could not be synced, the reason stays: without one, nobody would know what they are.
+func (s *media) withdrawReason(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return s.disk.Remove(path + reasonSuffix)
 }
 
 // listFolder returns the files that the manifest in a shard's folder vouches for and the folder has, by name.

@@ -67,7 +67,7 @@ func (s *media) setManifestAside(sh *shard, n catalog.Shard, why error) error {
 		return err
 	}
 	if err := s.disk.Rename(sh.manifest(n), to); err != nil {
-		return errors.Join(err, s.disk.Remove(to+reasonSuffix))
+		return errors.Join(err, s.withdrawReason(to))
 	}
 	s.log.Error("a manifest cannot be read and was set aside; its files are read and listed again", "shard", n, "err",
 		why)

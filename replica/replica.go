@@ -204,7 +204,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{
 		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run,
 		r.runDiscards, r.compare, r.Disks.run, r.remade.run, r.back.run, r.witness.run,
-		(&again{r.auditor}).run,
+		(&again{r.auditor}).run, (&absences{r.agreed, r.holdings}).run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

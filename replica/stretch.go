@@ -176,7 +176,7 @@ func (a *audits) rested(due []catalog.Shard, now time.Time) []catalog.Shard {
 const lastName catalog.FileName = "\xff"
 
 func (one *Audit) goBack(to Audit) {
-	one.Pass, one.Tally, one.Exceptions, one.Unknown = to.Pass, to.Tally, to.Exceptions, to.Unknown
+	one.Pass, one.Tally, one.Exceptions, one.Beside = to.Pass, to.Tally, to.Exceptions, to.Beside
 	one.Unanswered, one.Asked = to.Unanswered, to.Asked
 }
 

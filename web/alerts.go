@@ -67,6 +67,8 @@ func (v *view) AlertLink(a wire.Alert) string {
 		return v.To("harvests")
 	case alert.AliasesLapse:
 		return v.To("domains", a.Parameters["alias"])
+	case alert.CopiesAway:
+		return v.To("disks")
 	case alert.CopiesDisputed, alert.DisputesUndecided:
 		return v.Ask("/copies", "state", "disputed")
 	case alert.CopiesStuck:

@@ -272,14 +272,15 @@ func filled(name string) map[string]any {
 	failed.Seeds, failed.HarvestErr = []string{"http://" + name, name}, &wire.JobError{Short: name, Detail: name}
 	failed.UploadErr, failed.Note, failed.Progress = &wire.JobError{Short: name, Detail: name}, name, &wire.Progress{Done: 5, Rate: 41.24}
 	copies := []wire.Copy{{Replica: name, State: wire.UploadCompleted, Node: name, Checksum: wire.ChecksumOK, FileList: wire.FileListOK, Verified: at},
-		{Replica: name, State: wire.UploadFailed, Reason: name}, {Replica: name, State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt}}
+		{Replica: name, State: wire.UploadFailed, Reason: name}, {Replica: name, State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt},
+		{Replica: name, State: wire.UploadCompleted, Node: name, Checksum: wire.ChecksumOK, FileList: wire.FileListOK, Verified: at, Away: true}}
 	file := wire.File{Name: name, Size: 1 << 30, SHA256: strings.Repeat("ab", 32), Shard: "abc", Collection: name, Added: at, Job: 12, Source: name,
 		Reason: name, LostWhy: name, Copies: copies}
 	status := wire.Status{Cluster: wire.Cluster{Name: name, Quorum: true}, Node: wire.NodeStatus{Name: name, Version: name, Started: at, Outbox: 3, Backup: &wire.BackupState{Looked: true, Newest: at, Failed: at},
 		Disks: []wire.Disk{{Path: name, Free: 5e9, Total: 9e9}}},
 		Nodes: []wire.Node{{Name: name, Replica: name, Place: name, Channels: []string{name}, Draining: true, Shards: 4096,
 			Presence: wire.Presence{State: "alive", Voter: true, LastHeard: at, Version: name, Free: 5e9}}},
-		Replicas: []wire.Replica{{Name: name, Kind: wire.Bitarchive, Place: name, Files: 10, Good: 7, Owed: 3, Disputed: 1, Held: 4096}}}
+		Replicas: []wire.Replica{{Name: name, Kind: wire.Bitarchive, Place: name, Files: 10, Good: 7, Away: 2, Owed: 3, Disputed: 1, Held: 4096}}}
 	silent := []wire.SilentNode{{Name: name, Reason: name}}
 	alerts := wire.Alerts{At: now(), Silent: silent, Backups: []wire.NodeBackup{{Node: "id-1", Name: name, State: status.Node.Backup}, {Node: "id-2", Name: name, Silent: true, Reason: name}, {Node: "id-3", Name: name}}}
 	for _, kind := range slices.Sorted(maps.Keys(alert.Kinds())) {

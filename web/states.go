@@ -224,6 +224,8 @@ func (l terms) OfCopy(c wire.Copy) mark {
 		return mark{"look", l.FileState("owed")}
 	case c.Verified.IsZero():
 		return mark{"look", l.Text("web.copy-unheard")}
+	case c.Away:
+		return mark{"look", l.Text("web.copy-away")}
 	}
 	return mark{"good", l.Text("web.copy-verified")}
 }

@@ -218,10 +218,11 @@ type safety struct {
 	Unheld   int   `json:"shardsWithoutHolder"`
 	Lost     int   `json:"filesLost"`
 	// What keeps the answer from being whole.
-	NoQuorum bool `json:"noQuorum"`      // what is agreed may be out of date
-	Away     int  `json:"nodesAway"`     // their copies cannot be read now
-	Unasked  bool `json:"nodesNotAsked"` // what nodes alone see is not known
-	Silent   int  `json:"nodesSilent"`   // of those that were asked
+	NoQuorum bool  `json:"noQuorum"`          // what is agreed may be out of date
+	Away     int   `json:"nodesAway"`         // their copies cannot be read now
+	OnAway   int64 `json:"copiesOnAwayDisks"` // of the verified copies, those on disks that are away
+	Unasked  bool  `json:"nodesNotAsked"`     // what nodes alone see is not known
+	Silent   int   `json:"nodesSilent"`       // of those that were asked
 }
 
 // judge says how safe the copies are. Nothing is safe because nobody answered.
@@ -235,7 +236,8 @@ func judge(st *wire.Status, alerts *wire.Alerts) (s safety) {
 	for _, r := range st.Replicas {
 		files += r.Files
 		whole = whole && r.Good == r.Files
-		s.Copies += r.Good
+		s.Copies += r.Good - r.Away
+		s.OnAway += r.Away
 		s.Owed += r.Owed
 		s.Disputed += r.Disputed
 		s.Unheld += wire.Shards - r.Held
@@ -248,7 +250,7 @@ func judge(st *wire.Status, alerts *wire.Alerts) (s safety) {
 	if alerts != nil {
 		s.Silent = len(alerts.Silent)
 	}
-	calm := len(st.Replicas) > 0 && whole && s.Owed+s.Disputed == 0 &&
+	calm := len(st.Replicas) > 0 && whole && s.Owed+s.Disputed+s.OnAway == 0 &&
 		s.Unheld+s.Lost+s.Away+s.Silent == 0 && !s.NoQuorum && !s.Unasked
 	s.All, s.Empty = calm && files > 0, calm && files == 0
 	return s

@@ -28,6 +28,7 @@ func TestJudge(t *testing.T) {
 		"a copy less":           func(st *wire.Status, _ *wire.Alerts) { st.Replicas[1].Good = 9 },
 		"one less in the first": func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Good = 9 },
 		"a copy is disputed":    func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Disputed = 1 },
+		"a copy's disk is away": func(st *wire.Status, _ *wire.Alerts) { st.Replicas[1].Away = 1 },
 		"a shard has no node":   func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Held-- },
 		"a file is lost":        func(st *wire.Status, _ *wire.Alerts) { st.Lost = 1 },
 		"no quorum":             func(st *wire.Status, _ *wire.Alerts) { st.Cluster.Quorum = false },

@@ -26,6 +26,7 @@ type Replica struct {
 	Files       int64       `json:"files" doc:"files that it has to hold"`
 	Bytes       int64       `json:"bytes"`
 	Good        int64       `json:"good" doc:"verified"`
+	Away        int64       `json:"away" doc:"of the verified copies, those on a disk that is away: they count, and nobody can read them"`
 	Owed        int64       `json:"owed" doc:"copies that are not good yet, or no longer good"`
 	Disputed    int64       `json:"disputed" doc:"copies with findings that wait for a verdict"`
 	Held        int         `json:"shardsHeld" doc:"shards with a holder, of 4096"`
@@ -172,6 +173,7 @@ type Copy struct {
 	Reason   string         `json:"reason,omitempty"`
 	Tries    int            `json:"tries,omitempty"`
 	Disputed bool           `json:"disputed,omitempty"`
+	Away     bool           `json:"away,omitempty" doc:"it lies on a disk that is away, as its node says: it counts, and nobody can read it; only in the entry of one file"`
 }
 
 // FileCopy is one replica's copy of a file, in a list of copies.
@@ -302,6 +304,7 @@ type Audit struct {
 	Missing  int64       `json:"missing"`
 	Corrupt  int64       `json:"corrupt"`
 	Lines    int64       `json:"lines" doc:"lines of manifests that were wrong or missing and have been corrected"`
+	Extra    int64       `json:"extra" doc:"files that lie in the nodes' shards and are no copy that the archive counts on there. They take nothing from the copies: an audit that finds nothing else is clean"`
 	Nodes    []AuditNode `json:"nodes"`
 
 	Kind string `json:"kind" enum:"checksum,presence,challenge" doc:"checksum: every byte of each copy was read; presence: names, sizes and manifests were looked at, and only copies read at which something was odd; challenge: the nodes of other replicas had to show that they have the bytes"`
@@ -356,6 +359,7 @@ type AuditNode struct {
 	Missing int64  `json:"missing"`
 	Corrupt int64  `json:"corrupt"`
 	Lines   int64  `json:"lines"`
+	Extra   int64  `json:"extra"`
 	Detail  string `json:"detail,omitempty"`
 
 	Owed      int64 `json:"owed"`
@@ -374,7 +378,7 @@ type AuditNode struct {
 // AuditFinding is a copy that an audit found wrong.
 type AuditFinding struct {
 	File   string `json:"file"`
-	State  string `json:"state" enum:"missing,corrupt,wrong,refused,late,unreached,unread" doc:"missing and corrupt copies of the node itself; of challenges, as they are counted. unread: the examiner could not read its own copy, or it is wrong"`
+	State  string `json:"state" enum:"missing,corrupt,manifest,extra,wrong,refused,late,unreached,unread" doc:"missing and corrupt copies of the node itself; manifest: the bytes are right, and the line in the manifest was wrong or missing and has been put right; extra: no copy that counts there; of challenges, as they are counted. unread: the examiner could not read its own copy, or it is wrong"`
 	SHA256 string `json:"sha256,omitempty" doc:"SHA-256 of the bytes that were found; absent if they could not be read"`
 
 	Replica string `json:"replica,omitempty" doc:"of the copy that was challenged"`

@@ -27,6 +27,7 @@ var Rules = []agree.Rule{
 	{Kind: DrawLots, Level: LevelOfChallenges, Do: with(drawLots)},
 	{Kind: FindAnswers, Level: LevelOfChallenges, Do: with(findAnswers)},
 	{Kind: NoteCheck, Level: LevelOfChallenges, Do: with(noteCheck)},
+	{Kind: NoteAway, Level: LevelOfAway, Do: with(noteAway)},
 	{Kind: ReplaceCopy, Level: LevelOfChallenges, Do: with(replaceCopy)},
 	{Kind: RecordLedger, Level: LevelOfLedgers, Do: with(recordLedger)},
 	{Kind: DiscardAside, Level: LevelOfAside, Do: with(discardAside)},
@@ -63,6 +64,7 @@ const (
 	DrawLots     agree.Kind = "audit.draw"        // Drawing
 	FindAnswers  agree.Kind = "audit.answers"     // Answers, at most MaxItems
 	NoteCheck    agree.Kind = "audit.check"       // Check
+	NoteAway     agree.Kind = "disk.away"         // Away
 	ReplaceCopy  agree.Kind = "copy.replace"      // Replacement
 	RecordLedger agree.Kind = "ledger.record"     // Ledger
 	DiscardAside agree.Kind = "quarantine.delete" // Discard

@@ -32,6 +32,7 @@ const (
 	keyRemovals    = "removals"  // RemovalRule (level 5)
 	keyHeld        = "held"      // agree.Time, until when no hidden file is released (level 5)
 	prefixDiscards = "discard/"  // <node>/<name in its quarantine>: Discarding (level 5)
+	prefixAway     = "away/"     // <node>: Away (level 5)
 )
 
 // PrefixOwed returns the prefix of the keys of a replica's owed copies: a change beneath it means work for the holder
@@ -54,6 +55,8 @@ func PrefixShard(shard cluster.Shard) string { return prefixShards + shard.Strin
 func PrefixDiscards(node agree.NodeID) string { return prefixDiscards + string(node) + "/" }
 
 func keyDiscard(n agree.NodeID, name AsideName) string { return PrefixDiscards(n) + string(name) }
+
+func keyAway(n agree.NodeID) string { return prefixAway + string(n) }
 
 func prefixSource(node agree.NodeID) string { return prefixSources + string(node) + "/" }
 

@@ -70,12 +70,26 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 		}
 		part.Findings = append(part.Findings, found)
 	}
+	part.Extra = int64(one.Unknowns + one.Uncounted)
+	for _, x := range one.Lines {
+		part.Findings = append(part.Findings, api.AuditFinding{File: string(x.Name), State: "manifest", Detail: x.Why})
+	}
+	for _, x := range one.Extras {
+		part.Findings = append(part.Findings, api.AuditFinding{File: string(x.Name), State: "extra", Detail: x.Why})
+	}
 	part.Wrong, part.Refused = int64(one.Wrong), int64(one.Refused)
 	part.Late, part.Unreached = int64(one.Late), int64(one.Unreached)
 	part.Answered = int64(one.Answered)
 	part.Findings = append(part.Findings, unansweredFindings(one.Unanswered)...)
+	beside := len(one.Lines) + len(one.Extras)
 	part.Omitted = part.Missing + part.Corrupt + part.Wrong + part.Refused + part.Late + part.Unreached -
-		int64(len(part.Findings))
+		int64(len(part.Findings)-beside)
+	if len(one.Extras) > 0 { // an earlier program lists none
+		part.Omitted += part.Extra - int64(len(one.Extras))
+	}
+	if len(one.Lines) > 0 {
+		part.Omitted += part.Lines - int64(len(one.Lines))
+	}
 	part.Detail = auditDetail(one)
 	if m.Level < owedLevel && one.State == replica.AuditDone {
 		part.State = string(replica.AuditIncomplete)
@@ -92,6 +106,7 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	whole.Missing += part.Missing
 	whole.Corrupt += part.Corrupt
 	whole.Lines += part.Lines
+	whole.Extra += part.Extra
 	whole.Wrong += part.Wrong
 	whole.Refused += part.Refused
 	whole.Late += part.Late
@@ -162,6 +177,10 @@ func auditDetail(one replica.Audit) string {
 	}
 	if one.Unknowns > 0 {
 		detail = append(detail, fmt.Sprintf("%d files on disk are not in the catalog", one.Unknowns))
+	}
+	if one.Uncounted > 0 {
+		detail = append(detail, fmt.Sprintf("%d files on disk are no copies that the replica is to have",
+			one.Uncounted))
 	}
 	return strings.Join(detail, "; ")
 }
