@@ -473,8 +473,8 @@ func (c Config) Write(w io.Writer) error {
 		Create bool        `toml:"openid-create,omitempty"`
 	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
 		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
-		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles, c.Traces,
-		c.Notices.SMTP, c.Notices.shownSecurity(), c.Notices.From, c.Notices.User, c.Notices.PasswordFile,
+		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles,
+		c.Traces, c.Notices.SMTP, c.Notices.shownSecurity(), c.Notices.From, c.Notices.User, c.Notices.PasswordFile,
 		shownURL(c.Notices.Heartbeat), c.OpenID.Issuer, c.OpenID.Client, c.OpenID.SecretFile, c.OpenID.Name,
 		c.OpenID.Scopes, c.OpenID.Claim, c.OpenID.Groups, c.OpenID.Create}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
