@@ -167,8 +167,8 @@ func TestRecords(t *testing.T) {
 // nothingOf keeps back what has a key with the prefix.
 type nothingOf string
 
-func (nothingOf) Closes(string, string) bool   { return true }
-func (n nothingOf) Passes(c *cdx.Capture) bool { return !strings.HasPrefix(c.Key, string(n)) }
+func (n nothingOf) Within(string, string) cdx.Gate { return n }
+func (n nothingOf) Passes(c *cdx.Capture) bool     { return !strings.HasPrefix(c.Key, string(n)) }
 
 // A record whose block has another digest than its header says is not handed out.
 func TestWrongDigest(t *testing.T) {
