@@ -269,8 +269,8 @@ func roleOf(rights []catalog.Right) access.Role {
 	return access.Anyone
 }
 
-// papers refuses the logs, reports and indexes of jobs, as long as anything is closed to anybody: they name all that was
-// fetched. They are for those who make jobs.
+// papers refuses the logs, reports and indexes of jobs, as long as anything is closed to anybody: they name all that
+// was fetched. They are for those who make jobs.
 func papers(ctx context.Context, s *server) error {
 	now, err := inForce(s)
 	if err != nil || !now.Closing() {

@@ -281,9 +281,9 @@ func (s jobIndexes) recordRoutes(api huma.API) {
 		stream:  true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {
-				Description: "A warcinfo record, and the responses, revisits and resources as they are stored, of what " +
-					"the caller may see. If " +
-					"some cannot be read, a last record urn:holdfast:unread names them, and the connection breaks.",
+				Description: "A warcinfo record, and the responses, revisits and resources as they are stored, of " +
+					"what the caller may see. If some cannot be read, a last record urn:holdfast:unread names them, " +
+					"and the connection breaks.",
 				Content: map[string]*huma.MediaType{"application/warc": {Schema: &huma.Schema{Type: huma.TypeString,
 					Format: "binary"}}}}}
 		}},
