@@ -186,6 +186,9 @@ func (c *Compiled) closes(low, high string) bool {
 	if c.other != Allow {
 		return true
 	}
+	if foreign(low) || !strings.ContainsAny(low, ",)") { // what such keys are about may be anywhere
+		return c.Closing()
+	}
 	if from, to := c.after(low), c.after(high); to > from && c.closing[to] > c.closing[from] {
 		return true
 	}
@@ -232,6 +235,9 @@ func (c *Compiled) For(who Who) *Sight {
 func (s *Sight) Decide(key, timestamp string) Verdict {
 	if s == nil {
 		return Verdict{Access: Exclude, Rule: -1}
+	}
+	if inner, ok := embedded(key); ok {
+		return s.decideForeign(key, inner, timestamp)
 	}
 	return s.decide(s.policy.find(key), key, timestamp)
 }
@@ -281,7 +287,7 @@ func (s *Sight) Includes(role Role) bool {
 // Governed reports whether any rule is about the key, whoever asks and whatever it says: what is said of it is not for
 // caches.
 func (s *Sight) Governed(key string) bool {
-	return s == nil || s.policy.other != Allow || s.policy.find(key) >= 0
+	return s == nil || s.policy.other != Allow || s.policy.find(key) >= 0 || foreign(key) && s.policy.Closing()
 }
 
 // Closes reports whether a rule may close something with a key from low up to, not including, high.
@@ -292,7 +298,7 @@ func (s *Sight) within(low, high string, passes func(Decision) bool, whole cdx.G
 	switch {
 	case s == nil:
 		return whole
-	case high != low+"\x00":
+	case high != low+"\x00" || foreign(low):
 		if s.policy.closes(low, high) {
 			return whole
 		}
@@ -322,11 +328,10 @@ func (g single) Within(low, high string) cdx.Gate { return g.within(low, high, g
 
 // Passes implements cdx.Gate.
 func (g single) Passes(c *cdx.Capture) bool {
-	at := g.at
 	if c.Key != g.key {
-		at = g.policy.find(c.Key)
+		return g.passes(g.Decide(c.Key, c.Timestamp).Access)
 	}
-	return g.passes(g.decide(at, c.Key, c.Timestamp).Access)
+	return g.passes(g.decide(g.at, c.Key, c.Timestamp).Access)
 }
 
 // Listed lets pass what the reader may know of: what is not excluded.
