@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -146,9 +145,23 @@ func (p *place) closes() bool {
 	return slices.ContainsFunc(p.rules, func(r placed) bool { return r.rule.Access != Allow })
 }
 
+// after returns how many places have a prefix that is not after the key.
+func (c *Compiled) after(key string) int {
+	low, high := 0, len(c.places)
+	for low < high {
+		mid := int(uint(low+high) >> 1)
+		if c.places[mid].prefix <= key {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
 // find returns the place with the longest prefix that the key begins with; -1: none.
 func (c *Compiled) find(key string) int {
-	at := sort.Search(len(c.places), func(i int) bool { return c.places[i].prefix > key }) - 1
+	at := c.after(key) - 1
 	for at >= 0 && !strings.HasPrefix(key, c.places[at].prefix) {
 		at = c.places[at].parent
 	}
@@ -173,9 +186,10 @@ func (c *Compiled) closes(low, high string) bool {
 	if c.other != Allow {
 		return true
 	}
-	from := sort.Search(len(c.places), func(i int) bool { return c.places[i].prefix >= low })
-	to := sort.Search(len(c.places), func(i int) bool { return c.places[i].prefix >= high })
-	if to > from && c.closing[to] > c.closing[from] {
+	if foreign(low) || !strings.ContainsAny(low, ",)") { // what such keys are about may be anywhere
+		return c.Closing()
+	}
+	if from, to := c.after(low), c.after(high); to > from && c.closing[to] > c.closing[from] {
 		return true
 	}
 	for at := c.find(low); at >= 0; at = c.places[at].parent {
@@ -222,7 +236,15 @@ func (s *Sight) Decide(key, timestamp string) Verdict {
 	if s == nil {
 		return Verdict{Access: Exclude, Rule: -1}
 	}
-	for at := s.policy.find(key); at >= 0; at = s.policy.places[at].parent {
+	if inner, ok := embedded(key); ok {
+		return s.decideForeign(key, inner, timestamp)
+	}
+	return s.decide(s.policy.find(key), key, timestamp)
+}
+
+// decide is Decide, of a key whose place is known.
+func (s *Sight) decide(at int, key, timestamp string) Verdict {
+	for ; at >= 0; at = s.policy.places[at].parent {
 		rules := s.policy.places[at].rules
 		for i := range rules {
 			if r := &rules[i]; r.rule.covers(key) && s.holds(r, timestamp) {
@@ -265,23 +287,74 @@ func (s *Sight) Includes(role Role) bool {
 // Governed reports whether any rule is about the key, whoever asks and whatever it says: what is said of it is not for
 // caches.
 func (s *Sight) Governed(key string) bool {
-	return s == nil || s.policy.other != Allow || s.policy.find(key) >= 0
+	return s == nil || s.policy.other != Allow || s.policy.find(key) >= 0 || foreign(key) && s.policy.Closing()
 }
 
-// Closes implements cdx.Gate, for Listed and Open alike.
+// Closes reports whether a rule may close something with a key from low up to, not including, high.
 func (s *Sight) Closes(low, high string) bool { return s == nil || s.policy.closes(low, high) }
+
+// within returns the gate for captures with keys from low up to, not including, high; nil if none is kept back.
+func (s *Sight) within(low, high string, passes func(Decision) bool, whole cdx.Gate) cdx.Gate {
+	switch {
+	case s == nil:
+		return whole
+	case high != low+"\x00" || foreign(low):
+		if s.policy.closes(low, high) {
+			return whole
+		}
+		return nil
+	}
+	one := single{Sight: s, key: low, at: s.policy.find(low), passes: passes}
+	closing := s.policy.other != Allow
+	for at := one.at; at >= 0 && !closing; at = s.policy.places[at].parent {
+		closing = s.policy.closing[at+1] > s.policy.closing[at]
+	}
+	if !closing {
+		return nil
+	}
+	return one
+}
+
+// single is the gate for one key, whose place is known.
+type single struct {
+	*Sight
+	key    string
+	at     int
+	passes func(Decision) bool
+}
+
+// Within implements cdx.Gate.
+func (g single) Within(low, high string) cdx.Gate { return g.within(low, high, g.passes, g) }
+
+// Passes implements cdx.Gate.
+func (g single) Passes(c *cdx.Capture) bool {
+	if c.Key != g.key {
+		return g.passes(g.Decide(c.Key, c.Timestamp).Access)
+	}
+	return g.passes(g.decide(g.at, c.Key, c.Timestamp).Access)
+}
 
 // Listed lets pass what the reader may know of: what is not excluded.
 type Listed struct{ *Sight }
 
+func listed(d Decision) bool { return d != Exclude }
+
+// Within implements cdx.Gate.
+func (l Listed) Within(low, high string) cdx.Gate { return l.within(low, high, listed, l) }
+
 // Passes implements cdx.Gate.
-func (l Listed) Passes(c *cdx.Capture) bool { return l.Decide(c.Key, c.Timestamp).Access != Exclude }
+func (l Listed) Passes(c *cdx.Capture) bool { return listed(l.Decide(c.Key, c.Timestamp).Access) }
 
 // Open lets pass what the reader may see: what is allowed.
 type Open struct{ *Sight }
 
+func opened(d Decision) bool { return d == Allow }
+
+// Within implements cdx.Gate.
+func (o Open) Within(low, high string) cdx.Gate { return o.within(low, high, opened, o) }
+
 // Passes implements cdx.Gate.
-func (o Open) Passes(c *cdx.Capture) bool { return o.Decide(c.Key, c.Timestamp).Access == Allow }
+func (o Open) Passes(c *cdx.Capture) bool { return opened(o.Decide(c.Key, c.Timestamp).Access) }
 
 // InForce is the policy by which somebody is answered.
 type InForce struct {

@@ -169,3 +169,38 @@ func BenchmarkCompile(b *testing.B) {
 		p.Compile()
 	}
 }
+
+// TestWhatIsRecordedBesideAPageIsClosedWithIt: its picture and text, and the address of its host.
+func TestWhatIsRecordedBesideAPageIsClosedWithIt(t *testing.T) {
+	t.Parallel()
+	s := Policy{Rules: []Rule{{Prefix: "org,example", Access: Exclude}, {Prefix: "org,example)/open", Access: Allow}, {Prefix: "urn:fullpage:", Access: Block}}}.Compile().For(Who{})
+	for url, want := range map[string]Decision{
+		"urn:text:http://www.Example.org/Secret?b=1&a=2": Exclude, "urn:text:https://example.org/open": Allow, "screenshot:http://example.org/": Exclude,
+		"dns:www.example.org": Exclude, "dns:example.com": Allow, "urn:text:http://example.com/": Allow, "urn:fullPage:http://example.org/open": Block,
+		"urn:fullPage:http://example.org/": Exclude, "http://example.com/?url=http://example.org/": Allow, "http://localhost:8080/http://example.org/": Allow,
+		"urn:uuid:1": Allow,
+	} {
+		key, err := cdx.Key(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := cdx.Capture{Key: key, Timestamp: "20260101000000"}
+		got := s.Decide(key, c.Timestamp).Access
+		if got != want {
+			t.Errorf("%s (%s): %s, want %s", url, key, got, want)
+		}
+		for _, query := range []cdx.Query{{URL: url, Gate: Open{s}}, {URL: url, Match: cdx.Prefix, Gate: Open{s}}} {
+			plan, err := query.Compile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if passes := plan.Match(&c); passes && want != Allow || !passes && want == Allow && query.Match == "" {
+				t.Errorf("%s, %q: a query passes it: %t", url, query.Match, passes)
+			}
+		}
+	}
+	plan, err := cdx.Query{URL: "urn:", Match: cdx.Prefix, Gate: Listed{s}}.Compile()
+	if err != nil || plan.Match(&cdx.Capture{Key: "urn:text:http://example.org/x", Timestamp: "20260101000000"}) {
+		t.Errorf("a query for all texts passes one that is excluded: %v", err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -266,6 +267,21 @@ func roleOf(rights []catalog.Right) access.Role {
 		return access.Reader
 	}
 	return access.Anyone
+}
+
+// papers refuses the logs, reports and indexes of jobs, as long as anything is closed to anybody: they name all that
+// was fetched. They are for those who make jobs.
+func papers(ctx context.Context, s *server) error {
+	now, err := inForce(s)
+	if err != nil || !now.Closing() {
+		return err
+	}
+	makes := func(r catalog.Right) bool { return r.Role.Includes(catalog.RoleCurator) }
+	if slices.ContainsFunc(callerOf(ctx).Rights, makes) {
+		return nil
+	}
+	return problem(http.StatusUnavailableForLegalReasons, wire.CodeForbidden, "the logs and indexes of jobs name what "+
+		"access rules close: they are for curators")
 }
 
 // unconfirmedHeader tells since when it is not known whether the rules by which an answer was made are the agreed ones.

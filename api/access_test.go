@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -112,6 +113,29 @@ func TestRulesDecideInTheAPI(t *testing.T) {
 			if resp.StatusCode != http.StatusUnavailableForLegalReasons && !(method == http.MethodHead && resp.StatusCode == http.StatusMethodNotAllowed) || resp.Header.Get("ETag") != "" {
 				t.Errorf("%s with %s: %d %v", method, header, resp.StatusCode, resp.Header)
 			}
+		}
+	}
+	id := uint64(1)
+	b.must(catalog.CreateJob, catalog.JobCreation{Harvest: "daily", Collection: "web", Submit: true,
+		Spec: []byte("{}")})
+	for what, ask := range map[string]func(*client.Client) error{
+		"log": func(c *client.Client) error { return c.Jobs().Log(ctx, id, 10, io.Discard) },
+		"index": func(c *client.Client) error {
+			_, err := c.Jobs().Index(ctx, wire.JobIndexFull, []uint64{id}, io.Discard)
+			return err
+		},
+	} {
+		if err := ask(reader); status(err) != http.StatusUnavailableForLegalReasons {
+			t.Errorf("a reader gets the %s of a job: %v", what, err)
+		}
+		if err := ask(curator); status(err) == http.StatusUnavailableForLegalReasons {
+			t.Errorf("a curator does not get the %s of a job: %v", what, err)
+		}
+	}
+	for c, want := range map[*client.Client]bool{reader: true, operator: false} {
+		var records bytes.Buffer
+		if err := c.Jobs().Records(ctx, id, "", "", &records); err != nil || strings.Contains(records.String(), "without the secret") != want {
+			t.Errorf("records of a job: %q, %v", records.String(), err)
 		}
 	}
 	verdict, err := client.AccessOf(curator).Test(ctx, client.AccessQuestion{URL: "https://example.org/secret/1", Date: "2020"})

@@ -85,13 +85,14 @@ func (s captures) routes(api huma.API) {
 				defer stop()
 				_, w := humago.Unwrap(hc)
 				tellUnconfirmed(w.Header(), now)
-				s.sendCaptures(hc, next, first, err, more)
+				s.sendCaptures(hc, sight, next, first, err, more)
 			}}, nil
 		})
 }
 
 // sendCaptures writes the captures, one per line, and at the end the shards that could not be asked.
-func (s captures) sendCaptures(hc huma.Context,
+// A revisit does not name a capture that is excluded.
+func (s captures) sendCaptures(hc huma.Context, sight *access.Sight,
 	next func() (cdx.Capture, error, bool), c cdx.Capture, err error, more bool) {
 	_, w := humago.Unwrap(hc)
 	w.Header().Set("Content-Type", "application/x-ndjson")
@@ -99,6 +100,9 @@ func (s captures) sendCaptures(hc huma.Context,
 	out := json.NewEncoder(&steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)})
 	out.SetEscapeHTML(false)
 	for ; more; c, err, more = next() {
+		if c.Refers.URL != "" && !refersTo(sight, c.Refers) {
+			c.Refers = cdx.Refers{}
+		}
 		line := captureOf(c)
 		var incomplete *cdx.Incomplete
 		switch {
@@ -111,4 +115,13 @@ func (s captures) sendCaptures(hc huma.Context,
 			return
 		}
 	}
+}
+
+// refersTo reports whether the caller may know of what a revisit refers to.
+func refersTo(sight *access.Sight, to cdx.Refers) bool {
+	key, err := cdx.Key(to.URL)
+	if err != nil {
+		return !sight.Closes("", "\xff")
+	}
+	return access.Listed{Sight: sight}.Passes(&cdx.Capture{Key: key, Timestamp: to.Timestamp})
 }

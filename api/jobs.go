@@ -196,6 +196,9 @@ func (s jobs) readRoutes(api huma.API) {
 		adjust: givesText},
 		func(ctx context.Context, in *tail) (*huma.StreamResponse, error) {
 			job, _, err := s.job(in.ID)
+			if err == nil {
+				err = papers(ctx, s.server)
+			}
 			if err != nil {
 				return nil, err
 			}

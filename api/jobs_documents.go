@@ -47,6 +47,9 @@ func (s jobs) documentRoutes(api huma.API) {
 		summary: "Read one of the settings, reports and logs of a job that has ended, from its metadata file"},
 		func(ctx context.Context, in *one) (*huma.StreamResponse, error) {
 			job, _, err := s.job(in.ID)
+			if err == nil {
+				err = papers(ctx, s.server)
+			}
 			if err != nil {
 				return nil, err
 			}

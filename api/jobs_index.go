@@ -15,10 +15,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"holdfast/access"
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	agreed "holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
+	"holdfast/cdx"
 )
 
 // JobIndexes makes indexes of sets of jobs.
@@ -28,8 +30,8 @@ type JobIndexes interface {
 	// room to make it.
 	Open(ctx context.Context, kind wire.JobIndexKind, jobs []uint64) (JobIndex, wire.JobIndex, error)
 	// Records returns the records of a job whose URLs and media types have a match of the expressions, as a WARC file;
-	// nil matches all. ErrNotFound: no metadata file of the job can be read now.
-	Records(ctx context.Context, job uint64, url, kind *regexp.Regexp) (JobIndex, error)
+	// nil matches all; those alone that the gate lets pass. ErrNotFound: no metadata file of the job can be read now.
+	Records(ctx context.Context, job uint64, url, kind *regexp.Regexp, gate cdx.Gate) (JobIndex, error)
 }
 
 // JobIndex is an index of a set of jobs, or records of a job. An error of WriteTo says that not all was written.
@@ -97,6 +99,9 @@ func (s jobIndexes) routes(api huma.API) {
 		}},
 		func(ctx context.Context, in *jobIndexQuery) (*huma.StreamResponse, error) {
 			asked, unmade, err := s.asked(ctx, in)
+			if err == nil {
+				err = papers(ctx, s.server)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -276,8 +281,9 @@ func (s jobIndexes) recordRoutes(api huma.API) {
 		stream:  true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {
-				Description: "A warcinfo record, and the responses, revisits and resources as they are stored. If " +
-					"some cannot be read, a last record urn:holdfast:unread names them, and the connection breaks.",
+				Description: "A warcinfo record, and the responses, revisits and resources as they are stored, of " +
+					"what the caller may see. If some cannot be read, a last record urn:holdfast:unread names them, " +
+					"and the connection breaks.",
 				Content: map[string]*huma.MediaType{"application/warc": {Schema: &huma.Schema{Type: huma.TypeString,
 					Format: "binary"}}}}}
 		}},
@@ -293,12 +299,18 @@ func (s jobIndexes) recordRoutes(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			records, err := s.indexes.Records(ctx, in.ID, url, kind)
+			sight, now, err := sightOf(ctx, s.server)
+			if err != nil {
+				return nil, err
+			}
+			records, err := s.indexes.Records(ctx, in.ID, url, kind, access.Open{Sight: sight})
 			if err != nil {
 				return nil, err
 			}
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
 				defer func() { _ = records.Close() }()
+				_, w := humago.Unwrap(hc)
+				tellUnconfirmed(w.Header(), now)
 				s.stream(hc, "application/warc", records)
 			}}, nil
 		})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"holdfast/api/wire"
+	"holdfast/cdx"
 )
 
 // indexesOfJobs are indexes of two lines, of all jobs but 2; the first of them is incomplete. That of documents breaks after its first line, and that of
@@ -24,7 +25,10 @@ func (indexesOfJobs) Open(_ context.Context, kind wire.JobIndexKind, jobs []uint
 }
 
 // Records are an index whose kind is what was asked for.
-func (indexesOfJobs) Records(_ context.Context, job uint64, url, kind *regexp.Regexp) (JobIndex, error) {
+func (indexesOfJobs) Records(_ context.Context, job uint64, url, kind *regexp.Regexp, gate cdx.Gate) (JobIndex, error) {
+	if !gate.Passes(&cdx.Capture{Key: "org,example)/secret", Timestamp: "20260101000000"}) {
+		kind = regexp.MustCompile("without the secret")
+	}
 	if job == 2 {
 		return nil, ErrNotFound
 	}

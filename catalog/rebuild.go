@@ -4,6 +4,7 @@ import (
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/jobs"
+	"holdfast/catalog/rules"
 	"holdfast/catalog/runs"
 )
 
@@ -21,6 +22,7 @@ type Rebuilt struct {
 	Jobs     uint64 `json:"jobs,omitempty"`     // no job up to this number is given again
 	Harvests uint64 `json:"harvests,omitempty"` // no harvest either
 	Summary  string `json:"summary"`            // for the audit trail
+	Shut     bool   `json:"shut,omitempty"`     // there were access rules, or may have been: readers are shown nothing
 }
 
 func beginRebuild(s *agree.State, b *Rebuilding) (any, error) {
@@ -72,5 +74,10 @@ func endRebuild(s *agree.State, b *Rebuilt) (any, error) {
 		return nil, err
 	}
 	agree.EndRebuilding(s)
+	if b.Shut {
+		if err := rules.Shut(s); err != nil {
+			return nil, err
+		}
+	}
 	return nil, s.Event(EndRebuild, s.Cluster.ID, "%s", agree.ClipReason(b.Summary))
 }

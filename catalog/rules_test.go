@@ -68,6 +68,24 @@ func TestAccessRulesAreKept(t *testing.T) {
 	}
 }
 
+// TestARebuiltCatalogMayBeShut: rules that are lost are not taken for rules that never were.
+func TestARebuiltCatalogMayBeShut(t *testing.T) {
+	for _, shut := range []bool{false, true} {
+		c := rebuilding(t, 1000)
+		c.must(t, catalog.EndRebuild, catalog.Rebuilt{Summary: "x", Shut: shut})
+		p, _, err := catalog.RulesIn(c.view()).Policy()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for role, want := range map[policy.Role]bool{policy.Anyone: !shut, policy.Reader: !shut, policy.Operator: true} {
+			got := p.Compile().For(policy.Who{Role: role}).Decide("org,example)/", "20260101000000").Access == policy.Allow
+			if got != want {
+				t.Errorf("shut %t: %q sees what is there: %t", shut, role, got)
+			}
+		}
+	}
+}
+
 // TestAccessRulesNeedLevelFive, and are checked before they are kept.
 func TestAccessRulesNeedLevelFive(t *testing.T) {
 	c := newTown(t)

@@ -50,8 +50,9 @@ type Query struct {
 
 // Gate decides which captures somebody is told of. It may be used concurrently.
 type Gate interface {
-	// Closes reports whether it may keep back a capture with a key from low up to, not including, high.
-	Closes(low, high string) bool
+	// Within returns the gate for captures with keys from low up to, not including, high; nil if none of them is kept
+	// back.
+	Within(low, high string) Gate
 	// Passes reports whether the capture may be told of.
 	Passes(c *Capture) bool
 }
@@ -153,8 +154,8 @@ func (q Query) Compile() (*Plan, error) {
 		}
 		p.filters = append(p.filters, f)
 	}
-	if q.Gate != nil && q.Gate.Closes(p.Low, p.High) {
-		p.gate = q.Gate
+	if q.Gate != nil {
+		p.gate = q.Gate.Within(p.Low, p.High)
 	}
 	return p, nil
 }

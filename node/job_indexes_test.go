@@ -97,7 +97,7 @@ func checkIndexes(t *testing.T, n running, picture string) {
 func checkRecords(t *testing.T, n running, picture string) {
 	t.Helper()
 	for job, want := range map[uint64]string{1: warc.TypeResponse, 2: warc.TypeRevisit, 3: warc.TypeRevisit} {
-		found, err := n.jobIndexes.Records(t.Context(), job, nil, regexp.MustCompile("^image/png$"))
+		found, err := n.jobIndexes.Records(t.Context(), job, nil, regexp.MustCompile("^image/png$"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func checkRecords(t *testing.T, n running, picture string) {
 			t.Errorf("job %d has %q", job, all)
 		}
 	}
-	if _, err := n.jobIndexes.Records(t.Context(), 99, nil, nil); !errors.Is(err, api.ErrNotFound) {
+	if _, err := n.jobIndexes.Records(t.Context(), 99, nil, nil, nil); !errors.Is(err, api.ErrNotFound) {
 		t.Errorf("records of no job: %v", err)
 	}
 }

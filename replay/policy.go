@@ -102,8 +102,8 @@ func refusalOf(ctx context.Context, in Captures, q cdx.Query) (*refusal, error) 
 // blocked lets pass what the reader may know of and not see.
 type blocked struct{ *access.Sight }
 
-// Closes implements cdx.Gate: it keeps back what is open, too.
-func (b blocked) Closes(string, string) bool { return true }
+// Within implements cdx.Gate: it keeps back what is open, too.
+func (b blocked) Within(string, string) cdx.Gate { return b }
 
 // Passes implements cdx.Gate.
 func (b blocked) Passes(c *cdx.Capture) bool {

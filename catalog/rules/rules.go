@@ -150,6 +150,14 @@ func add(s *agree.State, b *Adding) (any, error) {
 	return Added{First: first, Last: n.Last}, s.Set(keyState, n)
 }
 
+// Shut adds rules that show the archive to operators alone, in the place of rules that are lost.
+func Shut(s *agree.State) error {
+	const reason = "the catalog was rebuilt, and its access rules are lost: bring them in again, then remove this rule"
+	_, err := add(s, &Adding{Rules: []Asked{{Rule: access.Rule{Access: access.Exclude}, Reason: reason},
+		{Rule: access.Rule{Access: access.Allow, Role: access.Operator}, Reason: reason}}})
+	return err
+}
+
 // of puts which rule it is before a refusal.
 func of(err error, format string, args ...any) error {
 	var refused *agree.Refusal

@@ -16,8 +16,8 @@ import (
 // noMarch keeps back the captures of March.
 type noMarch struct{}
 
-func (noMarch) Closes(low, _ string) bool  { return low == "org,example)/" }
-func (noMarch) Passes(c *cdx.Capture) bool { return c.Timestamp[:6] != "202603" }
+func (n noMarch) Within(_, _ string) cdx.Gate { return n }
+func (noMarch) Passes(c *cdx.Capture) bool    { return c.Timestamp[:6] != "202603" }
 
 // oldNode is a node that knows nothing of readers: it answers with what it has, up to the limit that it is given.
 type oldNode struct{ all []cdx.Capture }

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/api/wire"
+	"holdfast/cdx"
 	"holdfast/index/dedup"
 	"holdfast/index/jobset"
 	"holdfast/internal/disk"
@@ -20,9 +21,10 @@ type JobIndexes struct {
 	Extractor Extractor
 }
 
-// Records selects records of a job.
-func (i JobIndexes) Records(ctx context.Context, job uint64, url, kind *regexp.Regexp) (api.JobIndex, error) {
-	found, err := i.Extractor.Open(ctx, job, Selection{URL: url, Type: kind})
+// Records selects records of a job, of those that the gate lets pass.
+func (i JobIndexes) Records(ctx context.Context, job uint64, url, kind *regexp.Regexp,
+	gate cdx.Gate) (api.JobIndex, error) {
+	found, err := i.Extractor.Open(ctx, job, Selection{URL: url, Type: kind, Gate: gate})
 	switch {
 	case errors.Is(err, jobset.ErrNone):
 		err = fmt.Errorf("%w: no metadata file of job %d can be read now", api.ErrNotFound, job)

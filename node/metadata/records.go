@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"holdfast/cdx"
 	"holdfast/index/jobset"
 	"holdfast/index/shelf"
 	"holdfast/internal/disk"
@@ -27,10 +28,21 @@ var ErrUnread = errors.New("records cannot be read")
 type Selection struct {
 	URL  *regexp.Regexp
 	Type *regexp.Regexp // the media type
+	Gate cdx.Gate       // only records that it lets pass; nil: all
 }
 
 func (s Selection) has(v *visit) bool {
-	return (s.URL == nil || s.URL.MatchString(v.url)) && (s.Type == nil || s.Type.MatchString(v.kind))
+	return (s.URL == nil || s.URL.MatchString(v.url)) && (s.Type == nil || s.Type.MatchString(v.kind)) &&
+		s.passes(v)
+}
+
+// passes asks the gate. What cannot be put to it does not pass.
+func (s Selection) passes(v *visit) bool {
+	if s.Gate == nil {
+		return true
+	}
+	key, err := cdx.Key(v.url)
+	return err == nil && len(v.date) == 14 && s.Gate.Passes(&cdx.Capture{Key: key, Timestamp: v.date, URL: v.url})
 }
 
 // Extractor copies records of a job out of its files.

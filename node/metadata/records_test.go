@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cdx"
 	"holdfast/index/jobset"
 	"holdfast/index/shelf"
 	"holdfast/internal/disk"
@@ -102,6 +103,9 @@ func TestRecords(t *testing.T) {
 		all["http://c.test/x"] != "third" || !strings.Contains(all["warcinfo"], "isPartOf: 7") {
 		t.Fatalf("%d records: %v", len(all), err)
 	}
+	if _, all, err := extract(t, e, Selection{Gate: nothingOf("test,c)")}); err != nil || len(all) != 3 || all["http://c.test/x"] != "" {
+		t.Errorf("through a gate: %d records, %v", len(all), err)
+	}
 	if stored := s.files[name][at[0].Offset:]; !bytes.HasSuffix(text, stored) {
 		t.Error("the records are not byte for byte as they are stored")
 	}
@@ -110,7 +114,7 @@ func TestRecords(t *testing.T) {
 		want      string
 	}{{"^http://c", "", "http://c.test/x"}, {"", "^image/", "http://c.test/x"}, {"a.test", "html", "http://a.test/"},
 		{"a.test", "png", ""}} {
-		want := Selection{regexp.MustCompile(tt.url), regexp.MustCompile(tt.kind)}
+		want := Selection{URL: regexp.MustCompile(tt.url), Type: regexp.MustCompile(tt.kind)}
 		_, all, err := extract(t, e, want)
 		if err != nil || len(all) != 1+min(len(tt.want), 1) || tt.want != "" && all[tt.want] == "" {
 			t.Errorf("%v: %d records, %v", tt, len(all), err)
@@ -159,6 +163,12 @@ func TestRecords(t *testing.T) {
 		t.Errorf("a small record needs room: %v", err)
 	}
 }
+
+// nothingOf keeps back what has a key with the prefix.
+type nothingOf string
+
+func (n nothingOf) Within(string, string) cdx.Gate { return n }
+func (n nothingOf) Passes(c *cdx.Capture) bool     { return !strings.HasPrefix(c.Key, string(n)) }
 
 // A record whose block has another digest than its header says is not handed out.
 func TestWrongDigest(t *testing.T) {

@@ -423,7 +423,7 @@ func TestEventsAreToldAgain(t *testing.T) {
 	if c := told.corrected["right"]; len(c) != 1 || c[0].now != sum("y") {
 		t.Errorf("%+v", c)
 	}
-	if told.counts["people"] != 1 {
+	if told.counts["people"] != 1 || told.counts[ruleCount] != 0 {
 		t.Errorf("%+v", told.counts)
 	}
 	if agree.CheckTimes(told.fates["hidden"].until) != nil {
@@ -438,6 +438,19 @@ func TestNamesOfJobs(t *testing.T) {
 		"-1-3-20261126132408136-00000-a.warc.gz": 0} {
 		if got := jobOfName(name); got != want {
 			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+// TestLostRulesAreNotTakenForNone: a trail that has rules, or is not whole, shuts the archive to readers.
+func TestLostRulesAreNotTakenForNone(t *testing.T) {
+	with := fold([]catalog.Event{{Act: "rule.add", Subject: "1"}})
+	for _, tt := range []struct {
+		s    Survey
+		want bool
+	}{{Survey{whole: true, told: fold(nil)}, false}, {Survey{told: fold(nil)}, true}, {Survey{whole: true, told: with}, true}} {
+		if got := tt.s.shut(); got != tt.want {
+			t.Errorf("whole %t, counts %v: %t", tt.s.whole, tt.s.told.counts, got)
 		}
 	}
 }

@@ -276,7 +276,7 @@ func (p *plan) ledgers(context.Context) error {
 }
 
 func (p *plan) end(context.Context) error {
-	b := catalog.Rebuilt{Jobs: p.lastJob, Summary: p.report.summary()}
+	b := catalog.Rebuilt{Jobs: p.lastJob, Summary: p.report.summary(), Shut: p.shut()}
 	for id, d := range p.documented {
 		b.Jobs, b.Harvests = max(b.Jobs, id), max(b.Harvests, d.job.Number)
 	}

@@ -188,6 +188,10 @@ func (s *Survey) finish() {
 	if r.UnknownJobs > 0 {
 		s.lacks("%d jobs of which there are files, and no metadata file that can be read", r.UnknownJobs)
 	}
+	if s.shut() {
+		s.lacks("the access rules, if there were any: readers are shown nothing until the two rules that stand for " +
+			"them are removed (holdfast access list)")
+	}
 	for _, what := range slices.Sorted(maps.Keys(s.told.counts)) {
 		s.lacks("%s: %d by the audit trail", what, s.told.counts[what])
 	}
@@ -220,3 +224,6 @@ func (s *Survey) keep(not string) (out []catalog.Member) {
 	}
 	return out
 }
+
+// shut reports whether there may have been access rules, which are lost: the trail has some, or is not whole.
+func (s *Survey) shut() bool { return !s.whole || s.told.counts[ruleCount] > 0 }

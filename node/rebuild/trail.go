@@ -14,6 +14,7 @@ import (
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/files"
 	"holdfast/catalog/people"
+	"holdfast/catalog/rules"
 )
 
 // maxEvent bounds one event of a trail.
@@ -100,8 +101,15 @@ func fold(events []catalog.Event) told {
 	return t
 }
 
+// ruleCount is what events about access rules are counted as.
+const ruleCount = "access rules, and changes of them"
+
 func (t *told) event(e *catalog.Event) {
 	name := catalog.FileName(e.Subject)
+	if slices.Contains([]catalog.Kind{rules.Add, rules.Change, rules.Remove}, catalog.Kind(e.Act)) {
+		t.counts[ruleCount]++
+		return
+	}
 	switch catalog.Kind(e.Act) {
 	case catalog.RemoveFile:
 		f := fate{by: e.Actor, reason: reasonOf(e.Detail), sha256: digestIn(e.Detail, "sha256=")}
