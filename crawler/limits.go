@@ -45,7 +45,9 @@ func repeat(done <-chan struct{}, every time.Duration, look func()) {
 func (c *Crawl) watch(ctx context.Context, done <-chan struct{}, fail func(error)) *sync.WaitGroup {
 	var watched sync.WaitGroup
 	watched.Go(func() { c.watchTime(done) })
-	watched.Go(func() { c.watchDisk(done) })
+	room := c.watchDisk()
+	room() // before anything is fetched
+	watched.Go(func() { repeat(done, limitPoll, room) })
 	watched.Go(func() { c.watchProgress(done) })
 	watched.Go(func() { repeat(done, limitPoll, c.lookAtWindows) })
 	watched.Go(func() {
@@ -108,10 +110,11 @@ func (c *Crawl) watchTime(done <-chan struct{}) {
 	}
 }
 
-// watchDisk pauses the crawl while its disk has less room than it is to leave.
-func (c *Crawl) watchDisk(done <-chan struct{}) {
+// watchDisk returns what pauses the crawl while its disk has less room than it is to leave, and is called by one at a
+// time.
+func (c *Crawl) watchDisk() (look func()) {
 	full := false
-	look := func() {
+	return func() {
 		least := c.plan.Base().MinFreeDisk
 		free, _, err := c.disk.Free(c.cfg.Dir)
 		if err != nil {
@@ -129,8 +132,6 @@ func (c *Crawl) watchDisk(done <-chan struct{}) {
 			c.course.Resume(control.ForDisk, "")
 		}
 	}
-	look()
-	repeat(done, limitPoll, look)
 }
 
 // lookAtWindows pauses the crawl while the job has windows and none of them is open. It is called by one at a time.
