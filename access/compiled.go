@@ -23,6 +23,8 @@ type condition struct {
 // with ten. It does not change, and may be used concurrently.
 type Compiled struct {
 	places  []place  // in the order of their prefixes
+	search  []string // these prefixes, beside each other in memory
+	coarse  []string // each sixty-fourth of them
 	closing []int    // how many of the places before each one have a rule that closes something
 	other   Decision // for what no rule applies to
 }
@@ -86,7 +88,31 @@ func (p Policy) Compile() *Compiled {
 		c.closing = append(c.closing, n)
 		start = end
 	}
+	c.layOut()
 	return c
+}
+
+// perCoarse is how many prefixes stand behind one of the coarse ones.
+const perCoarse = 64
+
+// layOut copies the prefixes to where a search finds them with few misses of the processor's caches: most of what a
+// search reads is in the coarse list, which is small, and the rest of it lies together.
+func (c *Compiled) layOut() {
+	var all, few strings.Builder
+	for i := range c.places {
+		all.WriteString(c.places[i].prefix)
+		if i%perCoarse == 0 {
+			few.WriteString(c.places[i].prefix)
+		}
+	}
+	together, apart := all.String(), few.String()
+	for i := range c.places {
+		n := len(c.places[i].prefix)
+		c.search, together = append(c.search, together[:n]), together[n:]
+		if i%perCoarse == 0 {
+			c.coarse, apart = append(c.coarse, apart[:n]), apart[n:]
+		}
+	}
 }
 
 // before orders rules with one prefix: the most specific first, of equals the strictest.
@@ -147,10 +173,20 @@ func (p *place) closes() bool {
 
 // after returns how many places have a prefix that is not after the key.
 func (c *Compiled) after(key string) int {
-	low, high := 0, len(c.places)
+	block := notAfter(c.coarse, key)
+	if block == 0 {
+		return 0
+	}
+	low := (block - 1) * perCoarse
+	return low + notAfter(c.search[low:min(low+perCoarse, len(c.search))], key)
+}
+
+// notAfter returns how many of the ordered prefixes are not after the key.
+func notAfter(prefixes []string, key string) int {
+	low, high := 0, len(prefixes)
 	for low < high {
 		mid := int(uint(low+high) >> 1)
-		if c.places[mid].prefix <= key {
+		if prefixes[mid] <= key {
 			low = mid + 1
 		} else {
 			high = mid
