@@ -26,6 +26,7 @@ func TestCapturesLeaveTheNameToThePages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		eventually(t, "it knows the access rules", func() error { _, err := n.policy.InForce(); return err })
 		status, at, _ := ask(t, n.cfg.Listen.Access, "localhost:"+port, "/web/2026/http://x.test/?a=b")
 		alerts := n.state.Status(t.Context()).Alerts
 		of := slices.IndexFunc(alerts, func(a alert.Alert) bool { return a.Kind == alert.SharedHost })

@@ -43,7 +43,8 @@ type Config struct {
 const (
 	Every   = 2 * time.Second
 	patient = 2 * time.Second
-	noteAt  = 30 * time.Second // the least time between two writes of the file
+	again   = 200 * time.Millisecond // the pause after an attempt that failed, as those of a node that starts do
+	noteAt  = 30 * time.Second       // the least time between two writes of the file
 )
 
 // Policy gives the rules in force. It may be used concurrently.
@@ -106,17 +107,22 @@ func (p *Policy) InForce() (access.InForce, error) {
 
 // Run keeps the rules in step with the catalog until ctx ends. changed reports that rules may have changed.
 func (p *Policy) Run(ctx context.Context, changed <-chan struct{}) error {
-	tick := time.NewTicker(Every)
-	defer tick.Stop()
 	for {
 		p.confirm(ctx)
+		pause := Every
+		if p.now.Load().alone {
+			pause = again
+		}
+		next := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
+			next.Stop()
 			return ctx.Err()
 		case <-changed:
 			p.read() // at once, whatever a leader says
-		case <-tick.C:
+		case <-next.C:
 		}
+		next.Stop()
 	}
 }
 
