@@ -24,8 +24,8 @@ const (
 // again a few times, as a node that starts or stops refuses what it would answer a minute later.
 const UnansweredFor = 15 * time.Minute
 
-// again asks once more for what was not answered rightly by audits that have ended, until it is, or a later audit of
-// all copies has begun to.
+// again asks once more for what was not answered rightly by audits that have ended, until it is, or a later audit has
+// asked for all copies, not for a part or a sample of them.
 type again struct{ *auditor }
 
 func (a *again) run(ctx context.Context) error {
@@ -58,11 +58,18 @@ func (a *again) due(now time.Time) (out []*Audit) {
 		}) {
 			out = append(out, one)
 		}
-		if one.Scope.All() && one.Scope.Replica == "" {
+		if one.AskedAll() {
 			break
 		}
 	}
 	return out
+}
+
+// AskedAll reports whether challenges of all copies that this node examines have ended: what earlier ones did not find
+// out is not to be found out any more. Those of a part or of a sample say nothing about the rest.
+func (one *Audit) AskedAll() bool {
+	return one.kind() == AuditChallenge && one.State.Ended() && one.State != AuditStopped && one.Scope.All() &&
+		one.Scope.Replica == "" && (one.Share <= 0 || one.Share >= 1)
 }
 
 // due reports whether the challenge is to be asked again now. A clock that was set back does not put it off.
@@ -143,6 +150,8 @@ func (one *Audit) settle(i int, is examined, now time.Time) (changed bool) {
 		}
 		return one.Asked[u.Replica] != of
 	case is.owed: // the node has found out itself, and it is repaired; then it is asked again
+		return false
+	case u.Outcome == AnswerWrong && is.outcome != AnswerWrong: // that nobody answers now takes nothing back
 		return false
 	case is.outcome != u.Outcome:
 		one.count(u.Outcome, u.Replica, size, -1)

@@ -186,6 +186,48 @@ func TestAskingAgainIsBounded(t *testing.T) {
 	}
 }
 
+// TestAWrongAnswerStaysOne: that a node refuses, is silent or cannot be reached when it is asked again takes nothing back.
+func TestAWrongAnswerStaysOne(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for _, later := range []Outcome{AnswerRefused, AnswerLate, AnswerUnreached, AnswerUnread} {
+		one := &Audit{Challenges: Challenges{Unanswered: []Unanswered{{Replica: "south", Node: "south-1", Outcome: AnswerWrong, Why: "other bytes", Next: now}}}}
+		one.count(AnswerWrong, "south", 5, 1)
+		one.settle(0, examined{outcome: later, why: "no"}, now)
+		u := one.Unanswered[0]
+		if u.Outcome != AnswerWrong || u.Why != "other bytes" || u.Node != "south-1" || u.Tries != 1 || !u.Next.After(now) || one.Wrong != 1 || one.Unreached+one.Late+one.Refused != 0 ||
+			one.Asked["south"] != (Asked{1, 1, 0}) {
+			t.Errorf("%s: %+v", later, one.Challenges)
+		}
+		if one.settle(0, examined{}, now); one.Answered != 0 || one.Unanswered[0].Settled.IsZero() {
+			t.Errorf("%s, and right in the end: %+v", later, one.Challenges)
+		}
+	}
+}
+
+// TestASampleDoesNotEndAskingAgain: a later audit of a few copies, one that was stopped or one that is not at its end says
+// nothing about what an earlier one was not told.
+func TestASampleDoesNotEndAskingAgain(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for what, tt := range map[string]struct {
+		later Audit
+		due   bool
+	}{
+		"all":          {Audit{State: AuditDone}, false},
+		"all by share": {Audit{State: AuditIncomplete, Challenges: Challenges{Share: 1}}, false},
+		"a sample":     {Audit{State: AuditDone, Challenges: Challenges{Share: 0.5}}, true},
+		"stopped":      {Audit{State: AuditStopped}, true},
+		"paused":       {Audit{State: AuditPaused}, true},
+		"one replica":  {Audit{State: AuditDone, Scope: AuditScope{Replica: "east"}}, true},
+	} {
+		first := &Audit{ID: "first", Kind: AuditChallenge, State: AuditDone, Challenges: Challenges{Unanswered: []Unanswered{{Next: now}}}}
+		tt.later.Kind = AuditChallenge
+		a := &again{&auditor{findings: &findings{holdings: &holdings{}, agreed: &agreed{}}, audits: &audits{all: []*Audit{first, &tt.later}}}}
+		if due := a.due(now); (len(due) == 1) != tt.due {
+			t.Errorf("%s: %d audits are due", what, len(due))
+		}
+	}
+}
+
 // TestAForgottenAuditIsNotWrittenAgain: one that was asked again while it was forgotten stays forgotten after a restart.
 func TestAForgottenAuditIsNotWrittenAgain(t *testing.T) {
 	dir := t.TempDir()
