@@ -21,7 +21,8 @@ var (
 	ErrStranger = errors.New("nobody here has that identity")
 	// ErrTaken says that the identity is another person's, or that another person has the name or the e-mail address.
 	ErrTaken = errors.New("the identity, the name or the e-mail address is another person's")
-	// ErrOver says that the service has ended all sessions of the identity since it said who she is.
+	// ErrOver says that the service has ended all sessions of the identity since it said who she is, or one that may be
+	// just this.
 	ErrOver = errors.New("the service has ended her sessions since")
 	// ErrUnnamed says that the service gives no name or address by which somebody could be made a person.
 	ErrUnnamed = errors.New("the service gives no name and address that can be used")
@@ -58,7 +59,7 @@ func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string)
 	if err != nil {
 		return Session{}, err
 	}
-	if !who.Made.IsZero() && catalog.At(who.Made) < identity.Ended {
+	if !who.Made.IsZero() && identity.Over(catalog.At(who.Made), who.Session != "") {
 		return Session{}, ErrOver
 	}
 	if err := s.regroup(ctx, p, identity, who.Grants); err != nil {

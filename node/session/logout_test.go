@@ -282,8 +282,66 @@ func TestASignInThatWasUnderWay(t *testing.T) {
 		if err := a.nodes["north-1"].EndAtService(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
+		p.Session = "s7"
 		if _, err := a.identified(p, ""); err != nil {
 			t.Errorf("the end of one session keeps her out: %v", err)
+		}
+	})
+}
+
+// A message and an answer of the service have whole seconds: of two in the same one, nobody knows which came first, and the
+// answer begins no session.
+func TestASignInInTheSecondOfTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		a.vouch = true
+		carla(t, a)
+		second := time.Now().Truncate(time.Second)
+		message := says("c", "", 1)
+		message.Made = second
+		if err := a.nodes["north-1"].EndAtService(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+		p := proof("c", curates)
+		p.Made = second
+		if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" {
+			t.Errorf("it begins a session: %v", err)
+		}
+		p.Made = second.Add(time.Second)
+		if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+			t.Errorf("a later one: %v", err)
+		}
+	})
+}
+
+// A sign-in that was under way when the service ended one of her sessions may be just that one, if the service did not say
+// with which it began; one of which it said that it is another goes on.
+func TestANamelessSignInThatWasUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		a.vouch = true
+		carla(t, a)
+		before := time.Now()
+		time.Sleep(2 * time.Second)
+		message := says("c", "s1", 1)
+		message.Made = time.Now().Add(-time.Second)
+		if err := a.nodes["north-1"].EndAtService(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+		p := proof("c", curates)
+		p.Made = before
+		if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" {
+			t.Errorf("it begins a session: %v", err)
+		}
+		for _, session := range []string{"s2", "s3"} {
+			p.Session = session
+			if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+				t.Errorf("%s: %v", session, err)
+			}
+		}
+		p.Session, p.Made = "", time.Now()
+		if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+			t.Errorf("a later one: %v", err)
 		}
 	})
 }
