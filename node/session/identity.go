@@ -59,7 +59,7 @@ func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string)
 	if err != nil {
 		return Session{}, err
 	}
-	if !who.Made.IsZero() && identity.Over(catalog.At(who.Made), who.Session != "") {
+	if !who.Made.IsZero() && (identity.Over(catalog.At(who.Made), who.Session != "") || s.pending.over(who)) {
 		return Session{}, ErrOver
 	}
 	if err := s.regroup(ctx, p, identity, who.Grants); err != nil {

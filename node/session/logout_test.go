@@ -345,3 +345,42 @@ func TestANamelessSignInThatWasUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// Without a quorum a sign-in that was under way is over on the node that knows of the end; a later one is not.
+func TestASignInThatWasUnderWayWithoutAQuorum(t *testing.T) {
+	for name, message := range map[string]Logout{"one": says("c", "s1", 1), "all": says("c", "", 1)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newArchive(t)
+				a.vouch = true
+				carla(t, a)
+				before := time.Now()
+				time.Sleep(2 * time.Second)
+				message.Made, message.Until = time.Now(), time.Now().Add(2*time.Minute)
+				a.down = true
+				if err := a.nodes["north-1"].EndAtService(t.Context(), message); !errors.Is(err, ErrPending) {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				p := proof("c", curates)
+				p.Made = before
+				if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" {
+					t.Errorf("it begins a session: %v", err)
+				}
+				p.Session = "s4"
+				if _, err := a.identified(p, ""); errors.Is(err, ErrOver) != (name == "all") {
+					t.Errorf("one with another session at the service: %v", err)
+				}
+				p.Made = time.Now()
+				if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+					t.Errorf("a later one: %v", err)
+				}
+				other := proof("another", curates)
+				other.Made = before
+				if _, err := a.identified(other, ""); errors.Is(err, ErrOver) {
+					t.Error("another person's sign-in is over")
+				}
+			})
+		})
+	}
+}
