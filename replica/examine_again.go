@@ -1,8 +1,10 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,11 +13,12 @@ import (
 )
 
 // When challenges that were not answered rightly are asked again: how often it is looked for them, the first pause and
-// the longest, how often each, and how many of one audit.
+// the longest, that of one which this node could not ask for, how often each, and how many of one audit.
 const (
 	againEvery   = 30 * time.Second
 	againFirst   = time.Minute
 	againLongest = 6 * time.Hour
+	againFailed  = 10 * time.Minute
 	againMost    = 40
 	askedAgain   = 1000
 )
@@ -95,16 +98,22 @@ func (a *again) round(ctx context.Context, one *Audit) error {
 	e := &examining{auditor: a.auditor, audit: &Audit{ID: one.ID, Challenges: Challenges{Draw: one.Draw}}, draw: draw,
 		silent: map[catalog.NodeID]error{}}
 	changed := false
+	var failed error                // the first that there is
 	for i := range one.Unanswered { // of an audit that has ended, nobody else changes them
 		u := one.Unanswered[i]
 		if !u.due(time.Now()) {
 			continue
 		}
 		is, err := e.find(ctx, target{file: catalog.File{Name: u.Name}, replica: u.Replica})
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
 			return errors.Join(err, a.audits.keepKnown(one))
+		case err != nil: // of this file nothing is known now; the others do not wait for it
+			failed = cmp.Or(failed, fmt.Errorf("%s: %w", u.Name, err))
+			a.audits.update(func() { one.Unanswered[i].Next = time.Now().Add(againFailed) })
+		default:
+			a.audits.update(func() { changed = one.settle(i, is, time.Now()) || changed })
 		}
-		a.audits.update(func() { changed = one.settle(i, is, time.Now()) || changed })
 	}
 	if err := a.audits.keepKnown(one); err != nil {
 		return err
@@ -112,7 +121,7 @@ func (a *again) round(ctx context.Context, one *Audit) error {
 	if changed {
 		a.noteChecks(ctx, one.ID)
 	}
-	return nil
+	return failed
 }
 
 // keepKnown is keep for an audit that may have been forgotten meanwhile: its state is not written again.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,6 +187,45 @@ func TestAskingAgainIsBounded(t *testing.T) {
 	if one.Wrong != 1 || one.Answered != 0 || one.Asked["south"] != (Asked{1, 0, 0}) || one.Unanswered[0].Settled != now {
 		t.Errorf("right in the end: %+v", one)
 	}
+}
+
+// TestOneFileDoesNotHoldUpTheOthers: that this node cannot look at a file of its own now keeps nothing else from being asked
+// for, and the file is asked for when it can.
+func TestOneFileDoesNotHoldUpTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, all := challenging(t, "north-1", "south-1")
+		north, south := c.node("north-1"), c.node("south-1")
+		south.answer = func(context.Context, Challenge, func(context.Context, Challenge) ([]byte, error)) ([]byte, error) {
+			return nil, refusal{errors.New("starting"), "no"}
+		}
+		a := north.challenge(AuditScope{})
+		if len(a.Unanswered) != len(all) || len(all) < 2 {
+			t.Fatalf("%+v", a.Unanswered)
+		}
+		var busy atomic.Bool
+		busy.Store(true)
+		open, first := north.r.store.media.open, a.Unanswered[0].Name
+		north.r.store.media.open = func(path string) (*Bytes, error) {
+			if busy.Load() && filepath.Base(path) == string(first) {
+				return nil, syscall.EMFILE
+			}
+			return open(path)
+		}
+		south.mu.Lock()
+		south.answer = nil
+		south.mu.Unlock()
+		sleep(t.Context(), 3*time.Hour)
+		a, err := north.r.Audit(a.ID)
+		if err != nil || a.Answered != len(all)-1 || !a.Unanswered[0].Settled.IsZero() {
+			t.Errorf("%d of %d are answered: %+v, %v", a.Answered, len(all), a.Unanswered, err)
+		}
+		busy.Store(false)
+		sleep(t.Context(), time.Hour)
+		if a, err := north.r.Audit(a.ID); err != nil || a.Answered != len(all) {
+			t.Errorf("%d of %d are answered in the end, %v", a.Answered, len(all), err)
+		}
+	})
 }
 
 // TestAWrongAnswerStaysOne: that a node refuses, is silent or cannot be reached when it is asked again takes nothing back.
