@@ -59,7 +59,7 @@ func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string)
 	if err != nil {
 		return Session{}, err
 	}
-	if !who.Made.IsZero() && (identity.Over(catalog.At(who.Made), who.Session != "") || s.pending.over(who)) {
+	if s.over(who, identity) {
 		return Session{}, ErrOver
 	}
 	if err := s.regroup(ctx, p, identity, who.Grants); err != nil {
@@ -72,9 +72,23 @@ func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string)
 	}
 	out, err := s.extend(c, true)
 	if errors.Is(err, ErrEnded) {
-		err = ErrStranger
+		return out, ErrStranger
+	} else if err != nil {
+		return out, err
 	}
-	return out, err
+	// An end that came before it began is seen now; one that came since ends it.
+	if _, identity, err = s.identified(who); err != nil {
+		return Session{}, err
+	}
+	if s.over(who, identity) {
+		return Session{}, ErrOver
+	}
+	return out, nil
+}
+
+// over reports whether the service has ended what it vouched for.
+func (s *Sessions) over(who Proof, i people.Identity) bool {
+	return !who.Made.IsZero() && (i.Over(catalog.At(who.Made), who.Session != "") || s.pending.over(who))
 }
 
 func (s *Sessions) knowsIdentities() error {

@@ -384,3 +384,34 @@ func TestASignInThatWasUnderWayWithoutAQuorum(t *testing.T) {
 		})
 	}
 }
+
+// The end may come while a sign-in is at its last steps here, as when her groups are agreed: it begins no session, either.
+func TestTheEndComesWhileASessionBegins(t *testing.T) {
+	for name, message := range map[string]Logout{"one": says("c", "s1", 1), "all": says("c", "", 1)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newArchive(t)
+				a.vouch = true
+				carla(t, a)
+				p := proof("c", curates, operates) // which is to be agreed
+				p.Made = time.Now()
+				time.Sleep(2 * time.Second)
+				message.Made, message.Until = time.Now(), time.Now().Add(2*time.Minute)
+				north, asked := a.nodes["north-1"], 0
+				decide := north.cfg.Propose
+				north.cfg.Propose = func(ctx context.Context, kind catalog.Kind, body any, actor string) error {
+					err := decide(ctx, kind, body, actor)
+					if asked++; asked == 1 {
+						if ended := north.EndAtService(ctx, message); ended != nil {
+							t.Error(ended)
+						}
+					}
+					return err
+				}
+				if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" || asked == 0 {
+					t.Errorf("it begins a session that is good on %v: %v, asked %d times", a.good(s.Text), err, asked)
+				}
+			})
+		})
+	}
+}
