@@ -139,6 +139,9 @@ func unaudited(all []replica.Audit) []alert.Alert {
 	return nil
 }
 
+// unlisted is said of challenges that an audit has counted and no longer knows: it lists the first thousand.
+const unlisted = "it was answered since, but the others are not listed and not asked again: challenge all copies again"
+
 // unanswered says which challenges of the last audit of that kind were not answered rightly. A wrong answer is told at
 // once; others only when asking again did not help for a while. Those that could not be made are in the audit. What an
 // audit before the last sample was not told is told as long as it is asked for.
@@ -160,10 +163,17 @@ func unanswered(all []replica.Audit, now time.Time) []alert.Alert {
 				first = u
 			}
 		}
+		reason := unlisted
+		if first != nil {
+			reason = cmp.Or(first.Why, "it gives no reason")
+		} else if failed > 0 && len(one.Unanswered) > 0 && !sampled && one.State.Ended() &&
+			(one.Ended.After(now) || now.Sub(one.Ended) >= replica.UnansweredFor) {
+			first = &one.Unanswered[0]
+		}
 		if first != nil {
 			return []alert.Alert{alert.New(alert.ChallengesFailed, "", "copies", alert.Number(failed),
 				"file", string(first.Name), "replica", string(first.Replica), "outcome", string(first.Outcome),
-				"reason", cmp.Or(first.Why, "it gives no reason"))}
+				"reason", reason)}
 		}
 		if one.AskedAll() {
 			return nil

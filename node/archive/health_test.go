@@ -69,6 +69,7 @@ func TestTheAlertOfChallenges(t *testing.T) {
 		"wrong just now":           {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.At, u.Outcome = now.Add(-time.Second), replica.AnswerWrong })}, copies: "1", reason: "not mounted"},
 		"answered since":           {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Settled = now })}},
 		"not reached":              {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Outcome = replica.AnswerUnreached })}},
+		"all answered, others not": {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Settled = now })}, more: 5, copies: "5", reason: unlisted},
 		"one of three, and others": {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Settled = now }), refused(nil), refused(func(u *replica.Unanswered) { u.At = now })}, more: 5, copies: "6", reason: "not mounted"},
 	} {
 		one := replica.Audit{State: replica.AuditDone, Kind: replica.AuditChallenge}
