@@ -29,3 +29,23 @@ func TestWhatACopyIsRepairedFrom(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsVerified: only what was read and found right is, and a file without copies has nothing that is.
+func TestWhatIsVerified(t *testing.T) {
+	t.Parallel()
+	ok := wire.Verification{Replica: "south", State: "ok"}
+	for what, tt := range map[string]struct {
+		found []wire.Verification
+		right bool
+	}{
+		"all":               {[]wire.Verification{ok, {Replica: "north", State: "ok", Outbox: "ok"}}, true},
+		"none":              {nil, false},
+		"one is away":       {[]wire.Verification{ok, {State: "away"}}, false},
+		"the outbox is not": {[]wire.Verification{{State: "ok", Outbox: "corrupt"}, ok}, false},
+		"nothing was said":  {[]wire.Verification{ok, {}}, false},
+	} {
+		if right := allRight(tt.found); right != tt.right {
+			t.Errorf("%s: %t", what, right)
+		}
+	}
+}

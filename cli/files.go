@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -283,7 +284,7 @@ type fileVerifyCmd struct {
 
 func (fileVerifyCmd) exits() []string {
 	return []string{"0   every copy that was asked for was read and is right, and so is what is in an outbox",
-		"1   a copy is wrong, missing, unreadable or on a disk that is away, or its node does not answer"}
+		"1   a copy is wrong, missing, unreadable or on a disk that is away, its node is silent, or there is none"}
 }
 
 func (c fileVerifyCmd) Run(a *app) error {
@@ -303,11 +304,19 @@ func (c fileVerifyCmd) Run(a *app) error {
 			}); err != nil {
 			return err
 		}
-		for _, v := range found {
-			if v.State != "ok" || v.Outbox != "" && v.Outbox != "ok" {
-				return errNo
-			}
+		if len(found) == 0 {
+			fmt.Fprintln(a.stderr, "No replica is to have this file: nothing was read.")
+		}
+		if !allRight(found) {
+			return errNo
 		}
 		return nil
+	})
+}
+
+// allRight reports whether copies were read, and all were found right, in outboxes too. Of nothing, nothing is right.
+func allRight(found []wire.Verification) bool {
+	return len(found) > 0 && !slices.ContainsFunc(found, func(v wire.Verification) bool {
+		return v.State != "ok" || v.Outbox != "" && v.Outbox != "ok"
 	})
 }

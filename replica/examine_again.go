@@ -1,8 +1,10 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,11 +13,12 @@ import (
 )
 
 // When challenges that were not answered rightly are asked again: how often it is looked for them, the first pause and
-// the longest, how often each, and how many of one audit.
+// the longest, that of one which this node could not ask for, how often each, and how many of one audit.
 const (
 	againEvery   = 30 * time.Second
 	againFirst   = time.Minute
 	againLongest = 6 * time.Hour
+	againFailed  = 10 * time.Minute
 	againMost    = 40
 	askedAgain   = 1000
 )
@@ -24,8 +27,8 @@ const (
 // again a few times, as a node that starts or stops refuses what it would answer a minute later.
 const UnansweredFor = 15 * time.Minute
 
-// again asks once more for what was not answered rightly by audits that have ended, until it is, or a later audit of
-// all copies has begun to.
+// again asks once more for what was not answered rightly by audits that have ended, until it is, or a later audit has
+// asked for all copies, not for a part or a sample of them.
 type again struct{ *auditor }
 
 func (a *again) run(ctx context.Context) error {
@@ -58,11 +61,18 @@ func (a *again) due(now time.Time) (out []*Audit) {
 		}) {
 			out = append(out, one)
 		}
-		if one.Scope.All() && one.Scope.Replica == "" {
+		if one.AskedAll() {
 			break
 		}
 	}
 	return out
+}
+
+// AskedAll reports whether challenges of all copies that this node examines have ended: what earlier ones did not find
+// out is not to be found out any more. Those of a part or of a sample say nothing about the rest.
+func (one *Audit) AskedAll() bool {
+	return one.kind() == AuditChallenge && one.State.Ended() && one.State != AuditStopped && one.Scope.All() &&
+		one.Scope.Replica == "" && (one.Share <= 0 || one.Share >= 1)
 }
 
 // due reports whether the challenge is to be asked again now. A clock that was set back does not put it off.
@@ -88,16 +98,22 @@ func (a *again) round(ctx context.Context, one *Audit) error {
 	e := &examining{auditor: a.auditor, audit: &Audit{ID: one.ID, Challenges: Challenges{Draw: one.Draw}}, draw: draw,
 		silent: map[catalog.NodeID]error{}}
 	changed := false
+	var failed error                // the first that there is
 	for i := range one.Unanswered { // of an audit that has ended, nobody else changes them
 		u := one.Unanswered[i]
 		if !u.due(time.Now()) {
 			continue
 		}
 		is, err := e.find(ctx, target{file: catalog.File{Name: u.Name}, replica: u.Replica})
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
 			return errors.Join(err, a.audits.keepKnown(one))
+		case err != nil: // of this file nothing is known now; the others do not wait for it
+			failed = cmp.Or(failed, fmt.Errorf("%s: %w", u.Name, err))
+			a.audits.update(func() { one.Unanswered[i].Next = time.Now().Add(againFailed) })
+		default:
+			a.audits.update(func() { changed = one.settle(i, is, time.Now()) || changed })
 		}
-		a.audits.update(func() { changed = one.settle(i, is, time.Now()) || changed })
 	}
 	if err := a.audits.keepKnown(one); err != nil {
 		return err
@@ -105,7 +121,7 @@ func (a *again) round(ctx context.Context, one *Audit) error {
 	if changed {
 		a.noteChecks(ctx, one.ID)
 	}
-	return nil
+	return failed
 }
 
 // keepKnown is keep for an audit that may have been forgotten meanwhile: its state is not written again.
@@ -143,6 +159,8 @@ func (one *Audit) settle(i int, is examined, now time.Time) (changed bool) {
 		}
 		return one.Asked[u.Replica] != of
 	case is.owed: // the node has found out itself, and it is repaired; then it is asked again
+		return false
+	case u.Outcome == AnswerWrong && is.outcome != AnswerWrong: // that nobody answers now takes nothing back
 		return false
 	case is.outcome != u.Outcome:
 		one.count(u.Outcome, u.Replica, size, -1)

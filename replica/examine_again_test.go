@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -183,6 +186,87 @@ func TestAskingAgainIsBounded(t *testing.T) {
 	one.settle(0, examined{}, now)
 	if one.Wrong != 1 || one.Answered != 0 || one.Asked["south"] != (Asked{1, 0, 0}) || one.Unanswered[0].Settled != now {
 		t.Errorf("right in the end: %+v", one)
+	}
+}
+
+// TestOneFileDoesNotHoldUpTheOthers: that this node cannot look at a file of its own now keeps nothing else from being asked
+// for, and the file is asked for when it can.
+func TestOneFileDoesNotHoldUpTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, all := challenging(t, "north-1", "south-1")
+		north, south := c.node("north-1"), c.node("south-1")
+		south.answer = func(context.Context, Challenge, func(context.Context, Challenge) ([]byte, error)) ([]byte, error) {
+			return nil, refusal{errors.New("starting"), "no"}
+		}
+		a := north.challenge(AuditScope{})
+		if len(a.Unanswered) != len(all) || len(all) < 2 {
+			t.Fatalf("%+v", a.Unanswered)
+		}
+		var busy atomic.Bool
+		busy.Store(true)
+		open, first := north.r.store.media.open, a.Unanswered[0].Name
+		north.r.store.media.open = func(path string) (*Bytes, error) {
+			if busy.Load() && filepath.Base(path) == string(first) {
+				return nil, syscall.EMFILE
+			}
+			return open(path)
+		}
+		south.mu.Lock()
+		south.answer = nil
+		south.mu.Unlock()
+		sleep(t.Context(), 3*time.Hour)
+		a, err := north.r.Audit(a.ID)
+		if err != nil || a.Answered != len(all)-1 || !a.Unanswered[0].Settled.IsZero() {
+			t.Errorf("%d of %d are answered: %+v, %v", a.Answered, len(all), a.Unanswered, err)
+		}
+		busy.Store(false)
+		sleep(t.Context(), time.Hour)
+		if a, err := north.r.Audit(a.ID); err != nil || a.Answered != len(all) {
+			t.Errorf("%d of %d are answered in the end, %v", a.Answered, len(all), err)
+		}
+	})
+}
+
+// TestAWrongAnswerStaysOne: that a node refuses, is silent or cannot be reached when it is asked again takes nothing back.
+func TestAWrongAnswerStaysOne(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for _, later := range []Outcome{AnswerRefused, AnswerLate, AnswerUnreached, AnswerUnread} {
+		one := &Audit{Challenges: Challenges{Unanswered: []Unanswered{{Replica: "south", Node: "south-1", Outcome: AnswerWrong, Why: "other bytes", Next: now}}}}
+		one.count(AnswerWrong, "south", 5, 1)
+		one.settle(0, examined{outcome: later, why: "no"}, now)
+		u := one.Unanswered[0]
+		if u.Outcome != AnswerWrong || u.Why != "other bytes" || u.Node != "south-1" || u.Tries != 1 || !u.Next.After(now) || one.Wrong != 1 || one.Unreached+one.Late+one.Refused != 0 ||
+			one.Asked["south"] != (Asked{1, 1, 0}) {
+			t.Errorf("%s: %+v", later, one.Challenges)
+		}
+		if one.settle(0, examined{}, now); one.Answered != 0 || one.Unanswered[0].Settled.IsZero() {
+			t.Errorf("%s, and right in the end: %+v", later, one.Challenges)
+		}
+	}
+}
+
+// TestASampleDoesNotEndAskingAgain: a later audit of a few copies, one that was stopped or one that is not at its end says
+// nothing about what an earlier one was not told.
+func TestASampleDoesNotEndAskingAgain(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for what, tt := range map[string]struct {
+		later Audit
+		due   bool
+	}{
+		"all":          {Audit{State: AuditDone}, false},
+		"all by share": {Audit{State: AuditIncomplete, Challenges: Challenges{Share: 1}}, false},
+		"a sample":     {Audit{State: AuditDone, Challenges: Challenges{Share: 0.5}}, true},
+		"stopped":      {Audit{State: AuditStopped}, true},
+		"paused":       {Audit{State: AuditPaused}, true},
+		"one replica":  {Audit{State: AuditDone, Scope: AuditScope{Replica: "east"}}, true},
+	} {
+		first := &Audit{ID: "first", Kind: AuditChallenge, State: AuditDone, Challenges: Challenges{Unanswered: []Unanswered{{Next: now}}}}
+		tt.later.Kind = AuditChallenge
+		a := &again{&auditor{findings: &findings{holdings: &holdings{}, agreed: &agreed{}}, audits: &audits{all: []*Audit{first, &tt.later}}}}
+		if due := a.due(now); (len(due) == 1) != tt.due {
+			t.Errorf("%s: %d audits are due", what, len(due))
+		}
 	}
 }
 

@@ -132,6 +132,15 @@ func askOfLayout(ctx context.Context, v *visit, help string) (*form, wire.Layout
 	return f.add(field{Name: "version", Kind: hidden, Value: plain(l.Version)}, reason(false)), l, err
 }
 
+// shownVersion is the version of what was shown with the form that was sent. Without one, nobody knows what was shown.
+func shownVersion(v *visit, f *form) (uint64, error) {
+	n := f.version()
+	if n == nil || *n == 0 || !v.query.Has("version") {
+		return 0, &formError{"", "web.form-again", ""}
+	}
+	return *n, nil
+}
+
 func askApply(ctx context.Context, v *visit) (*form, error) {
 	f, l, err := askOfLayout(ctx, v, "web.apply-help")
 	if err != nil {
@@ -155,11 +164,10 @@ func askApply(ctx context.Context, v *visit) (*form, error) {
 }
 
 func applyLayout(ctx context.Context, v *visit, f *form) (outcome, error) {
-	in := wire.LayoutApply{Reason: f.text("reason")}
-	if n := f.version(); n != nil {
-		in.Version = *n
+	version, err := shownVersion(v, f)
+	if err == nil {
+		_, err = v.api.Replicas().Layout().Apply(ctx, wire.LayoutApply{Version: version, Reason: f.text("reason")})
 	}
-	_, err := v.api.Replicas().Layout().Apply(ctx, in)
 	return outcome{Next: "/layout", Notes: []said{{Key: "web.did-apply"}}}, err
 }
 
@@ -169,11 +177,10 @@ func askRevert(ctx context.Context, v *visit) (*form, error) {
 }
 
 func revertLayout(ctx context.Context, v *visit, f *form) (outcome, error) {
-	in := wire.LayoutRevert{Reason: f.text("reason")}
-	if n := f.version(); n != nil {
-		in.Version = *n
+	version, err := shownVersion(v, f)
+	if err == nil {
+		_, err = v.api.Replicas().Layout().Revert(ctx, wire.LayoutRevert{Version: version, Reason: f.text("reason")})
 	}
-	_, err := v.api.Replicas().Layout().Revert(ctx, in)
 	return outcome{Next: "/layout", Notes: []said{{Key: "web.did-revert"}}}, err
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -65,6 +66,21 @@ func TestStagedMeanwhile(t *testing.T) {
 		if resp.StatusCode != 412 || len(did) != 1 || !strings.Contains(did[0], `"version":4`) || !strings.Contains(body, `name="version" value="5"`) ||
 			!strings.Contains(body, "version 5 now") || !strings.Contains(body, "Staged changes: <bdi>8</bdi>") {
 			t.Errorf("%s: %d %v %s", path, resp.StatusCode, did, body)
+		}
+	}
+}
+
+// A form that does not say which version was shown does nothing: neither what is staged now, nor all whatever it is.
+func TestStagedWithoutAVersion(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, path := range []string{"/_/en/layout/apply", "/_/en/layout/revert"} {
+		for i, typed := range [][]string{nil, {"version", ""}, {"version", "0"}, {"version", "x"}, {"version", "-1"}} {
+			typed = append([]string{"reason", "why", "confirm", "north-1"}, typed...)
+			resp, body := s.post(t, path, formOf(fmt.Sprint("K", i, path), typed...))
+			if did := s.api.changes(); resp.StatusCode != http.StatusUnprocessableEntity || len(did) > 0 || !strings.Contains(body, `name="version" value=`) {
+				t.Errorf("%s with %q: %d %v %s", path, typed, resp.StatusCode, did, body)
+			}
 		}
 	}
 }

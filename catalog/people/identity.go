@@ -27,7 +27,16 @@ type Identity struct {
 	Subject string     `json:"subject"`
 	Person  PersonID   `json:"person"`
 	Since   agree.Time `json:"since"`
-	Ended   agree.Time `json:"ended,omitempty"` // when the service last ended all of its sessions, by its own clock
+	// When the service last ended all of its sessions, and one of them, by its own clock.
+	Ended    agree.Time `json:"ended,omitempty"`
+	EndedOne agree.Time `json:"endedOne,omitempty"`
+}
+
+// Over reports whether a sign-in is over that the service vouched for at that time: it has ended all sessions since, or
+// one that may be just this, as it did not say with which session of its own this began. Its times are whole seconds:
+// of two in the same one, nobody knows which came first.
+func (i *Identity) Over(made agree.Time, named bool) bool {
+	return made <= i.Ended || !named && made <= i.EndedOne
 }
 
 // IdentityID returns the id of an identity. It does not tell the subject, which the trail must not keep.

@@ -103,10 +103,10 @@ func (s *state) endOwners(b *IdentityEnd) (PersonID, error) {
 	if err != nil {
 		return owner, err
 	}
+	if err := s.endSignIns(owner, b); err != nil {
+		return owner, err
+	}
 	if b.Session == "" {
-		if err := s.endSignIns(owner, b); err != nil {
-			return owner, err
-		}
 		ended.Round++
 		ended.Sessions = nil
 	} else {
@@ -115,13 +115,18 @@ func (s *state) endOwners(b *IdentityEnd) (PersonID, error) {
 	return owner, s.Set(keyEnded(owner.Actor()), ended)
 }
 
-// endSignIns keeps when the service has ended all sessions of an identity: a sign-in that was under way then is over.
+// endSignIns keeps when the service has ended all sessions of an identity, or one: see Identity.Over.
 func (s *state) endSignIns(owner PersonID, b *IdentityEnd) error {
 	i, there, err := agree.Get[Identity](s, keyIdentity(owner, b.Identity))
-	if err != nil || !there || b.Made <= i.Ended {
+	last := &i.Ended
+	if b.Session != "" {
+		last = &i.EndedOne
+	}
+	made := min(b.Made, s.At+Day) // whatever its clock says, she can sign in again
+	if err != nil || !there || made <= *last {
 		return err
 	}
-	i.Ended = min(b.Made, s.At+Day) // whatever its clock says, she can sign in again
+	*last = made
 	return s.Set(keyIdentity(owner, i.ID), i)
 }
 

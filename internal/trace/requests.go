@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// apiPath begins the paths of the API's operations.
+const apiPath = "/api/v1/"
+
 // Requests notes each request to the handler. The name has the first words of a path that is there, and nothing that
 // people give: what follows may be the address of a page that somebody reads, or a secret.
 func (t *Tracer) Requests(port string, h http.Handler) http.Handler {
@@ -20,7 +23,7 @@ func (t *Tracer) Requests(port string, h http.Handler) http.Handler {
 			if out.status == 0 { // nothing was written: net/http answers 200
 				out.status = http.StatusOK
 			}
-			if isThere(method, out.status) {
+			if isThere(method, path, out.status) {
 				s.rename(method + " " + beginning(path))
 			}
 			s.Note(Attribute{"http.response.status_code", out.status})
@@ -38,11 +41,15 @@ func (t *Tracer) Requests(port string, h http.Handler) http.Handler {
 	})
 }
 
-// isThere reports whether an answer says that the path is one of ours. Who is not signed in is led on from any path.
-func isThere(method string, status int) bool {
+// isThere reports whether an answer says that the path is one of ours. Who is not signed in is led on from any path,
+// and who sends too much, or from another site, is refused before anybody looks at it; the API alone knows it then.
+func isThere(method, path string, status int) bool {
 	switch status {
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest, http.StatusUnauthorized:
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest, http.StatusUnauthorized,
+		http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return false
+	case http.StatusForbidden, http.StatusBadRequest:
+		return strings.HasPrefix(path, apiPath)
 	}
 	reads := method == http.MethodGet || method == http.MethodHead
 	return !reads || status < http.StatusMultipleChoices || status >= http.StatusBadRequest
@@ -60,14 +67,14 @@ func methodOf(method string) string {
 
 // beginning is the first word of a path, or what the API's operations have in common, as in /api/v1/jobs.
 func beginning(path string) string {
-	rest, api := strings.CutPrefix(path, "/api/v1/")
+	rest, api := strings.CutPrefix(path, apiPath)
 	word, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 	odd := func(r rune) bool { return (r < 'a' || r > 'z') && r != '-' }
 	if len(word) > 32 || strings.ContainsFunc(word, odd) {
 		word = ""
 	}
 	if api {
-		return "/api/v1/" + word
+		return apiPath + word
 	}
 	return "/" + word
 }

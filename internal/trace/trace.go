@@ -143,6 +143,9 @@ func (s *Span) end(failed bool, why string) {
 	}
 	s.ended = true
 	s.record.failed, s.record.why, s.record.end = failed, why, s.tracer.cfg.Now()
+	if s.record.end.Round(0).Before(s.record.begin.Round(0)) { // the clock was set back
+		s.record.end = s.record.begin
+	}
 	s.tracer.queue(s.record)
 }
 

@@ -333,3 +333,43 @@ func TestCheckURL(t *testing.T) {
 		}
 	}
 }
+
+// A stranger makes no names: that a request is refused before anybody has looked at its path says nothing of the path.
+func TestStrangersMakeNoNames(t *testing.T) {
+	c := newCollector(t)
+	tr, _ := newTracer(t, c)
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		want         string
+	}{
+		{http.MethodPost, "/made-up", http.StatusForbidden, "POST"}, {http.MethodGet, "/made-up", http.StatusForbidden, "GET"},
+		{http.MethodGet, "/made-up", http.StatusTooManyRequests, "GET"}, {http.MethodGet, "/api/v1/made-up", http.StatusTooManyRequests, "GET"},
+		{http.MethodPost, "/made-up", http.StatusServiceUnavailable, "POST"}, {http.MethodPost, "/made-up", http.StatusBadRequest, "POST"},
+		{http.MethodGet, "/api/v1/jobs/7", http.StatusForbidden, "GET /api/v1/jobs"}, {http.MethodPost, "/api/v1/jobs", http.StatusUnprocessableEntity, "POST /api/v1/jobs"},
+		{http.MethodPost, "/jobs", http.StatusSeeOther, "POST /jobs"}, {http.MethodPost, "/jobs", http.StatusInternalServerError, "POST /jobs"},
+	} {
+		c.mu.Lock()
+		clear(c.spans)
+		c.mu.Unlock()
+		h := tr.Requests("api", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tt.status) }))
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), tt.method, tt.path, nil))
+		tr.empty(t.Context())
+		c.span(tt.want)
+	}
+}
+
+// No span ends before it begins, though the clock is set back meanwhile: collectors refuse those.
+func TestAClockThatIsSetBack(t *testing.T) {
+	c := newCollector(t)
+	tr, _ := newTracer(t, c)
+	now := time.Unix(1_800_000_000, 0)
+	tr.cfg.Now = func() time.Time { return now }
+	_, s := tr.Root(t.Context(), "a", Internal)
+	now = now.Add(-time.Hour)
+	s.End(nil)
+	tr.empty(t.Context())
+	if got := c.span("a"); got.End < got.Begin {
+		t.Errorf("%+v", got)
+	}
+}

@@ -139,9 +139,14 @@ func unaudited(all []replica.Audit) []alert.Alert {
 	return nil
 }
 
+// unlisted is said of challenges that an audit has counted and no longer knows: it lists the first thousand.
+const unlisted = "it was answered since, but the others are not listed and not asked again: challenge all copies again"
+
 // unanswered says which challenges of the last audit of that kind were not answered rightly. A wrong answer is told at
-// once; others only when asking again did not help for a while. Those that could not be made are in the audit.
+// once; others only when asking again did not help for a while. Those that could not be made are in the audit. What an
+// audit before the last sample was not told is told as long as it is asked for.
 func unanswered(all []replica.Audit, now time.Time) []alert.Alert {
+	sampled := false
 	for _, one := range slices.Backward(all) {
 		if one.Kind != replica.AuditChallenge || one.State == replica.AuditStopped {
 			continue
@@ -152,20 +157,28 @@ func unanswered(all []replica.Audit, now time.Time) []alert.Alert {
 			switch u := &one.Unanswered[i]; {
 			case u.Outcome == replica.AnswerUnreached, u.Outcome == replica.AnswerUnread:
 			case !u.Settled.IsZero(), u.Outcome != replica.AnswerWrong && !u.At.After(now) &&
-				now.Sub(u.At) < replica.UnansweredFor:
+				now.Sub(u.At) < replica.UnansweredFor, sampled && u.Next.IsZero():
 				failed--
 			case first == nil:
 				first = u
 			}
 		}
+		reason := unlisted
+		if first != nil {
+			reason = cmp.Or(first.Why, "it gives no reason")
+		} else if failed > 0 && len(one.Unanswered) > 0 && !sampled && one.State.Ended() &&
+			(one.Ended.After(now) || now.Sub(one.Ended) >= replica.UnansweredFor) {
+			first = &one.Unanswered[0]
+		}
 		if first != nil {
 			return []alert.Alert{alert.New(alert.ChallengesFailed, "", "copies", alert.Number(failed),
 				"file", string(first.Name), "replica", string(first.Replica), "outcome", string(first.Outcome),
-				"reason", cmp.Or(first.Why, "it gives no reason"))}
+				"reason", reason)}
 		}
-		if one.State != replica.AuditRunning && one.Scope.All() && one.Scope.Replica == "" {
-			return nil // what was asked for of a part says nothing about the rest
+		if one.AskedAll() {
+			return nil
 		}
+		sampled = sampled || one.Share > 0 && one.State.Ended()
 	}
 	return nil
 }

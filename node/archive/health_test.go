@@ -69,6 +69,7 @@ func TestTheAlertOfChallenges(t *testing.T) {
 		"wrong just now":           {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.At, u.Outcome = now.Add(-time.Second), replica.AnswerWrong })}, copies: "1", reason: "not mounted"},
 		"answered since":           {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Settled = now })}},
 		"not reached":              {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Outcome = replica.AnswerUnreached })}},
+		"all answered, others not": {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Settled = now })}, more: 5, copies: "5", reason: unlisted},
 		"one of three, and others": {all: []replica.Unanswered{refused(func(u *replica.Unanswered) { u.Settled = now }), refused(nil), refused(func(u *replica.Unanswered) { u.At = now })}, more: 5, copies: "6", reason: "not mounted"},
 	} {
 		one := replica.Audit{State: replica.AuditDone, Kind: replica.AuditChallenge}
@@ -87,6 +88,35 @@ func TestTheAlertOfChallenges(t *testing.T) {
 			t.Errorf("%s: %v", what, got)
 		} else if len(got) == 1 && (got[0].Parameters["copies"] != tt.copies || got[0].Parameters["reason"] != tt.reason) {
 			t.Errorf("%s: %v", what, got[0])
+		}
+	}
+}
+
+// TestASampleDoesNotEndTheAlertOfChallenges: what an earlier audit was not told is told to the operator as long as it is
+// asked for, whatever a few other copies answered since.
+func TestASampleDoesNotEndTheAlertOfChallenges(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	first := replica.Audit{State: replica.AuditDone, Kind: replica.AuditChallenge}
+	first.Refused, first.Unanswered = 1, []replica.Unanswered{{Name: "f", Replica: "south", Outcome: replica.AnswerRefused, At: now.Add(-time.Hour), Next: now}}
+	over := first
+	over.Unanswered = []replica.Unanswered{first.Unanswered[0]}
+	over.Unanswered[0].Next = time.Time{}
+	sample := replica.Audit{State: replica.AuditDone, Kind: replica.AuditChallenge}
+	sample.Share = 0.1
+	for what, tt := range map[string]struct {
+		all  []replica.Audit
+		told bool
+	}{
+		"a sample":                           {[]replica.Audit{first, sample}, true},
+		"two samples":                        {[]replica.Audit{first, sample, sample}, true},
+		"a sample, and nobody asks again":    {[]replica.Audit{over, sample}, false},
+		"nobody asks again":                  {[]replica.Audit{over}, true},
+		"all, and then a sample":             {[]replica.Audit{first, {State: replica.AuditDone, Kind: replica.AuditChallenge}, sample}, false},
+		"all, of which not all was done":     {[]replica.Audit{first, {State: replica.AuditIncomplete, Kind: replica.AuditChallenge}}, false},
+		"all, which rests before it is done": {[]replica.Audit{first, {State: replica.AuditPaused, Kind: replica.AuditChallenge}}, true},
+	} {
+		if got := unanswered(tt.all, now); (len(got) == 1) != tt.told {
+			t.Errorf("%s: %v", what, got)
 		}
 	}
 }

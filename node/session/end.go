@@ -32,6 +32,7 @@ type ending struct {
 	ends  func(content) bool               // whether it is the end of that session
 	known func(catalog.View) (bool, error) // whether this node's state has it
 	moot  func(error) bool                 // whether the refusal says that the sessions have ended all the same
+	over  func(Proof) bool                 // whether a sign-in is over by it that was under way; nil: none is
 }
 
 // pending are ends that began here, and of which the other nodes may not know yet.
@@ -46,6 +47,18 @@ func (p *pending) has(c content) bool {
 	defer p.mu.Unlock()
 	for _, e := range p.known {
 		if e.ends(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// over reports whether a sign-in is over by one of them.
+func (p *pending) over(who Proof) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.known {
+		if e.over != nil && e.over(who) {
 			return true
 		}
 	}

@@ -21,7 +21,8 @@ var (
 	ErrStranger = errors.New("nobody here has that identity")
 	// ErrTaken says that the identity is another person's, or that another person has the name or the e-mail address.
 	ErrTaken = errors.New("the identity, the name or the e-mail address is another person's")
-	// ErrOver says that the service has ended all sessions of the identity since it said who she is.
+	// ErrOver says that the service has ended all sessions of the identity since it said who she is, or one that may be
+	// just this.
 	ErrOver = errors.New("the service has ended her sessions since")
 	// ErrUnnamed says that the service gives no name or address by which somebody could be made a person.
 	ErrUnnamed = errors.New("the service gives no name and address that can be used")
@@ -58,7 +59,7 @@ func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string)
 	if err != nil {
 		return Session{}, err
 	}
-	if !who.Made.IsZero() && catalog.At(who.Made) < identity.Ended {
+	if s.over(who, identity) {
 		return Session{}, ErrOver
 	}
 	if err := s.regroup(ctx, p, identity, who.Grants); err != nil {
@@ -71,9 +72,23 @@ func (s *Sessions) Identified(ctx context.Context, who Proof, invitation string)
 	}
 	out, err := s.extend(c, true)
 	if errors.Is(err, ErrEnded) {
-		err = ErrStranger
+		return out, ErrStranger
+	} else if err != nil {
+		return out, err
 	}
-	return out, err
+	// An end that came before it began is seen now; one that came since ends it.
+	if _, identity, err = s.identified(who); err != nil {
+		return Session{}, err
+	}
+	if s.over(who, identity) {
+		return Session{}, ErrOver
+	}
+	return out, nil
+}
+
+// over reports whether the service has ended what it vouched for.
+func (s *Sessions) over(who Proof, i people.Identity) bool {
+	return !who.Made.IsZero() && (i.Over(catalog.At(who.Made), who.Session != "") || s.pending.over(who))
 }
 
 func (s *Sessions) knowsIdentities() error {

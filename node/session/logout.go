@@ -121,7 +121,15 @@ func (s *Sessions) endAtService(said Logout) (ending, error) {
 			return c.Began <= now || c.Begun != s.cfg.Self
 		},
 		known: func(v catalog.View) (bool, error) { return catalog.PeopleIn(v).SignedOut(body.Message) },
-		moot:  func(error) bool { return false }}, err
+		over: func(who Proof) bool {
+			i := people.Identity{Ended: body.Made}
+			if body.Session != "" {
+				i = people.Identity{EndedOne: body.Made}
+			}
+			return people.IdentityID(who.Issuer, who.Subject) == body.Identity &&
+				i.Over(catalog.At(who.Made), who.Session != "")
+		},
+		moot: func(error) bool { return false }}, err
 }
 
 func repeated(err error) bool {

@@ -282,8 +282,136 @@ func TestASignInThatWasUnderWay(t *testing.T) {
 		if err := a.nodes["north-1"].EndAtService(t.Context(), one); err != nil {
 			t.Fatal(err)
 		}
+		p.Session = "s7"
 		if _, err := a.identified(p, ""); err != nil {
 			t.Errorf("the end of one session keeps her out: %v", err)
 		}
 	})
+}
+
+// A message and an answer of the service have whole seconds: of two in the same one, nobody knows which came first, and the
+// answer begins no session.
+func TestASignInInTheSecondOfTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		a.vouch = true
+		carla(t, a)
+		second := time.Now().Truncate(time.Second)
+		message := says("c", "", 1)
+		message.Made = second
+		if err := a.nodes["north-1"].EndAtService(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+		p := proof("c", curates)
+		p.Made = second
+		if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" {
+			t.Errorf("it begins a session: %v", err)
+		}
+		p.Made = second.Add(time.Second)
+		if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+			t.Errorf("a later one: %v", err)
+		}
+	})
+}
+
+// A sign-in that was under way when the service ended one of her sessions may be just that one, if the service did not say
+// with which it began; one of which it said that it is another goes on.
+func TestANamelessSignInThatWasUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		a.vouch = true
+		carla(t, a)
+		before := time.Now()
+		time.Sleep(2 * time.Second)
+		message := says("c", "s1", 1)
+		message.Made = time.Now().Add(-time.Second)
+		if err := a.nodes["north-1"].EndAtService(t.Context(), message); err != nil {
+			t.Fatal(err)
+		}
+		p := proof("c", curates)
+		p.Made = before
+		if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" {
+			t.Errorf("it begins a session: %v", err)
+		}
+		for _, session := range []string{"s2", "s3"} {
+			p.Session = session
+			if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+				t.Errorf("%s: %v", session, err)
+			}
+		}
+		p.Session, p.Made = "", time.Now()
+		if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+			t.Errorf("a later one: %v", err)
+		}
+	})
+}
+
+// Without a quorum a sign-in that was under way is over on the node that knows of the end; a later one is not.
+func TestASignInThatWasUnderWayWithoutAQuorum(t *testing.T) {
+	for name, message := range map[string]Logout{"one": says("c", "s1", 1), "all": says("c", "", 1)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newArchive(t)
+				a.vouch = true
+				carla(t, a)
+				before := time.Now()
+				time.Sleep(2 * time.Second)
+				message.Made, message.Until = time.Now(), time.Now().Add(2*time.Minute)
+				a.down = true
+				if err := a.nodes["north-1"].EndAtService(t.Context(), message); !errors.Is(err, ErrPending) {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				p := proof("c", curates)
+				p.Made = before
+				if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" {
+					t.Errorf("it begins a session: %v", err)
+				}
+				p.Session = "s4"
+				if _, err := a.identified(p, ""); errors.Is(err, ErrOver) != (name == "all") {
+					t.Errorf("one with another session at the service: %v", err)
+				}
+				p.Made = time.Now()
+				if s, err := a.identified(p, ""); err != nil || a.good(s.Text) != everywhere {
+					t.Errorf("a later one: %v", err)
+				}
+				other := proof("another", curates)
+				other.Made = before
+				if _, err := a.identified(other, ""); errors.Is(err, ErrOver) {
+					t.Error("another person's sign-in is over")
+				}
+			})
+		})
+	}
+}
+
+// The end may come while a sign-in is at its last steps here, as when her groups are agreed: it begins no session, either.
+func TestTheEndComesWhileASessionBegins(t *testing.T) {
+	for name, message := range map[string]Logout{"one": says("c", "s1", 1), "all": says("c", "", 1)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newArchive(t)
+				a.vouch = true
+				carla(t, a)
+				p := proof("c", curates, operates) // which is to be agreed
+				p.Made = time.Now()
+				time.Sleep(2 * time.Second)
+				message.Made, message.Until = time.Now(), time.Now().Add(2*time.Minute)
+				north, asked := a.nodes["north-1"], 0
+				decide := north.cfg.Propose
+				north.cfg.Propose = func(ctx context.Context, kind catalog.Kind, body any, actor string) error {
+					err := decide(ctx, kind, body, actor)
+					if asked++; asked == 1 {
+						if ended := north.EndAtService(ctx, message); ended != nil {
+							t.Error(ended)
+						}
+					}
+					return err
+				}
+				if s, err := a.identified(p, ""); !errors.Is(err, ErrOver) || s.Text != "" || asked == 0 {
+					t.Errorf("it begins a session that is good on %v: %v, asked %d times", a.good(s.Text), err, asked)
+				}
+			})
+		})
+	}
 }
