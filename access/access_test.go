@@ -91,3 +91,25 @@ func TestRuleFor(t *testing.T) {
 		t.Errorf("a top level domain's rule says %s", got)
 	}
 }
+
+// TestARuleIsAboutSomething: a prefix that no key begins with is a mistake, by which what was to be closed stays open.
+func TestARuleIsAboutSomething(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"http://example.com/", "https://(com,example,)/", "http:/", "com,Example)/", "com,example)/A", "com,example)/a b",
+		"com,ex\u00e4mple", " com,example"} {
+		if err := (Rule{Prefix: prefix, Access: Block}).Check(); !errors.Is(err, ErrRule) {
+			t.Errorf("%q: %v", prefix, err)
+		}
+	}
+	for _, prefix := range []string{"", "com,example", "com,", "http)/", "http:8080)/", "com,example:8080)/", "dns:", "urn:text:http://example.org/",
+		"filedesc://IA-1.arc", "com,example)/a?b=%c3%a4", "127.0.0.1)/", "2001:db8::1)/", "com,a%7Fb)/"} {
+		if err := (Rule{Prefix: prefix, Access: Block}).Check(); err != nil {
+			t.Errorf("%q: %v", prefix, err)
+		}
+	}
+	for _, url := range []string{"http://Example.COM/A%20b/\u00e4?X=Y", "http://ex\u00e4mple.de/*", "*.Example.com", "http://[2001:DB8::1]/", "http://a.example/~x!*"} {
+		if _, err := RuleFor(url, Block); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
