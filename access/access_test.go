@@ -77,6 +77,9 @@ func TestRuleFor(t *testing.T) {
 		{"*.example.com", Rule{Prefix: "com,example", Access: Block}},
 		{"*.dk", Rule{Prefix: "dk", Access: Block}},
 		{"http://example.com/a*", Rule{Prefix: "com,example)/a", Access: Block}},
+		{"http://example.com/a?b=1&*", Rule{Prefix: "com,example)/a?b=1&", Access: Block}},
+		{"http://example.com/a?&*", Rule{Prefix: "com,example)/a?&", Access: Block}},
+		{"http://example.com/a?c=1&b=1*", Rule{Prefix: "com,example)/a?b=1&c=1", Access: Block}},
 		{"http://www.example.com/a", Rule{Prefix: "com,example)/a", Exact: true, Access: Block}},
 	} {
 		if got, err := RuleFor(tt.pattern, Block); err != nil || !reflect.DeepEqual(got, tt.want) {
