@@ -155,6 +155,9 @@ func (r Rule) compile() (*condition, error) {
 	if i := strings.IndexFunc(r.Prefix, func(c rune) bool { return c < ' ' || c == 0x7f }); i >= 0 {
 		return fault("prefix %.80q has a control character at %d", r.Prefix, i)
 	}
+	if why := unkeyed(r.Prefix); why != "" {
+		return fault("prefix %.80q: no key begins so, and the rule would be about nothing: %s", r.Prefix, why)
+	}
 	if r.Exact && r.Prefix == "" {
 		return fault("an exact rule without a key")
 	}
@@ -207,6 +210,25 @@ func (r Rule) compile() (*condition, error) {
 		return fault("message of %d bytes: at most %d", len(r.Message), MaxMessage)
 	}
 	return c, nil
+}
+
+// unkeyed says why no key begins with the prefix; empty if one may.
+func unkeyed(prefix string) string {
+	if strings.HasPrefix(prefix, "filedesc:") { // the only keys that are as they were written
+		return ""
+	}
+	if strings.HasPrefix(prefix, "http:/") || strings.HasPrefix(prefix, "https:/") {
+		return "want it as com,example)/path, or give it as a URL"
+	}
+	for i := range len(prefix) {
+		switch c := prefix[i]; {
+		case c <= ' ' || c >= 0x7f:
+			return "keys have neither spaces nor letters beyond ASCII"
+		case 'A' <= c && c <= 'Z' && !strings.Contains(prefix[max(0, i-2):i], "%"): // %7F may be in a host
+			return "keys are in lower case"
+		}
+	}
+	return ""
 }
 
 // ParseAddresses reads an address or a range of them, such as 192.0.2.7 or 10.0.0.0/8; the error wraps ErrRule.

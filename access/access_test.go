@@ -77,6 +77,9 @@ func TestRuleFor(t *testing.T) {
 		{"*.example.com", Rule{Prefix: "com,example", Access: Block}},
 		{"*.dk", Rule{Prefix: "dk", Access: Block}},
 		{"http://example.com/a*", Rule{Prefix: "com,example)/a", Access: Block}},
+		{"http://example.com/a?b=1&*", Rule{Prefix: "com,example)/a?b=1&", Access: Block}},
+		{"http://example.com/a?&*", Rule{Prefix: "com,example)/a?&", Access: Block}},
+		{"http://example.com/a?c=1&b=1*", Rule{Prefix: "com,example)/a?b=1&c=1", Access: Block}},
 		{"http://www.example.com/a", Rule{Prefix: "com,example)/a", Exact: true, Access: Block}},
 	} {
 		if got, err := RuleFor(tt.pattern, Block); err != nil || !reflect.DeepEqual(got, tt.want) {
@@ -89,5 +92,27 @@ func TestRuleFor(t *testing.T) {
 	rule, _ := RuleFor("*.dk", Block)
 	if got, _ := decide(Policy{Rules: []Rule{rule}}, "dk,netarkivet)/", "20200101000000"); got != Block {
 		t.Errorf("a top level domain's rule says %s", got)
+	}
+}
+
+// TestARuleIsAboutSomething: a prefix that no key begins with is a mistake, by which what was to be closed stays open.
+func TestARuleIsAboutSomething(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"http://example.com/", "https://(com,example,)/", "http:/", "com,Example)/", "com,example)/A", "com,example)/a b",
+		"com,ex\u00e4mple", " com,example"} {
+		if err := (Rule{Prefix: prefix, Access: Block}).Check(); !errors.Is(err, ErrRule) {
+			t.Errorf("%q: %v", prefix, err)
+		}
+	}
+	for _, prefix := range []string{"", "com,example", "com,", "http)/", "http:8080)/", "com,example:8080)/", "dns:", "urn:text:http://example.org/",
+		"filedesc://IA-1.arc", "com,example)/a?b=%c3%a4", "127.0.0.1)/", "2001:db8::1)/", "com,a%7Fb)/"} {
+		if err := (Rule{Prefix: prefix, Access: Block}).Check(); err != nil {
+			t.Errorf("%q: %v", prefix, err)
+		}
+	}
+	for _, url := range []string{"http://Example.COM/A%20b/\u00e4?X=Y", "http://ex\u00e4mple.de/*", "*.Example.com", "http://[2001:DB8::1]/", "http://a.example/~x!*"} {
+		if _, err := RuleFor(url, Block); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
 	}
 }

@@ -178,7 +178,9 @@ func TestWhatIsRecordedBesideAPageIsClosedWithIt(t *testing.T) {
 		"urn:text:http://www.Example.org/Secret?b=1&a=2": Exclude, "urn:text:https://example.org/open": Allow, "screenshot:http://example.org/": Exclude,
 		"dns:www.example.org": Exclude, "dns:example.com": Allow, "urn:text:http://example.com/": Allow, "urn:fullPage:http://example.org/open": Block,
 		"urn:fullPage:http://example.org/": Exclude, "http://example.com/?url=http://example.org/": Allow, "http://localhost:8080/http://example.org/": Allow,
-		"urn:uuid:1": Allow,
+		"urn:uuid:1": Allow, "urn:pageinfo:https://example.org/share?u=http://example.com/": Exclude,
+		"urn:pageinfo:https://example.com/share?u=http://example.org/": Allow, "youtube-dl:0001:https://example.org/film": Exclude,
+		"urn:text:ftp://example.org/": Exclude, "dns:192.0.2.1": Allow, "http://localhost:8080/": Allow,
 	} {
 		key, err := cdx.Key(url)
 		if err != nil {

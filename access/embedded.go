@@ -7,14 +7,18 @@ import (
 )
 
 // foreign reports whether a key is that of a URI without a host, such as urn:text:http://example.org/, the text of a
-// page that a crawl recorded beside it.
+// page that a crawl recorded beside it. A host's colon has a port behind it: localhost:8080)/.
 func foreign(key string) bool {
 	i := strings.IndexAny(key, ":),")
-	return i > 0 && key[i] == ':' && (i+1 == len(key) || key[i+1] < '0' || key[i+1] > '9')
+	if i <= 0 || key[i] != ':' {
+		return false
+	}
+	behind := strings.TrimLeft(key[i+1:], "0123456789")
+	return len(behind) == len(key)-i-1 || !strings.HasPrefix(behind, ")")
 }
 
 // embedded returns the key of what such a record is about: the page of a picture or text, the host of an address. What
-// closes that closes the record.
+// closes that closes the record. A page's address may have others in it: the first one counts.
 func embedded(key string) (string, bool) {
 	if !foreign(key) {
 		return "", false
@@ -23,13 +27,19 @@ func embedded(key string) (string, bool) {
 		inner, err := cdx.Key("http://" + host + "/")
 		return inner, err == nil
 	}
-	for _, scheme := range []string{"http://", "https://"} {
-		if i := strings.Index(key, scheme); i > 0 {
-			inner, err := cdx.Key(key[i:])
+	for from := 0; ; {
+		n := strings.Index(key[from:], "://")
+		if n < 0 {
+			return "", false
+		}
+		at := from + n
+		scheme := strings.TrimRight(key[:at], "abcdefghijklmnopqrstuvwxyz0123456789+-.")
+		if len(scheme) > 0 && len(scheme) < at {
+			inner, err := cdx.Key(key[len(scheme):])
 			return inner, err == nil
 		}
+		from = at + len("://")
 	}
-	return "", false
 }
 
 // decideForeign decides about a record by what it is about, and by the rules that name its own key.

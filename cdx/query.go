@@ -72,10 +72,16 @@ func Pattern(url string) (string, Scope) {
 // A domain's range also holds the hosts under it, which do not sort beside it
 // but between ")" and "-". The error wraps ErrURL or ErrQuery.
 func (q Query) Range() (low, high string, err error) {
-	key, err := Key(q.URL)
+	url, end := q.URL, ""
+	if front := strings.TrimRight(url, "&"); q.Match == Prefix && len(front) < len(url) &&
+		strings.Contains(front, "?") && !strings.HasSuffix(front, "?") {
+		url, end = front, "&" // not a parameter without a name, which would come first
+	}
+	key, err := Key(url)
 	if err != nil {
 		return "", "", err
 	}
+	key += end
 	host, _, _ := strings.Cut(key, ")/")
 	switch q.Match {
 	case Exact, "":

@@ -38,7 +38,8 @@ func (exportCmd) Help() string {
 func (exportCmd) exits() []string {
 	return []string{"0   the file is written, with all that was asked for",
 		"1   nothing is written",
-		"2   the file is written, but captures that revisits repeat were not found; stderr says how many"}
+		"2   the file is written, but captures that revisits repeat were not found, or files of the job are\n" +
+			"    removed or lost; stderr says how many, and which files"}
 }
 
 func (c *exportCmd) Run(a *app) error {
@@ -120,6 +121,7 @@ type exporting struct {
 	files    int
 	captures int
 	missing  int // captures that revisits repeat and that were not found
+	gone     int // files of the job that the archive does not have any more
 }
 
 func (e *exporting) write(ctx context.Context, out io.Writer, q cdx.Query) error {
@@ -156,11 +158,14 @@ func (e *exporting) done() error {
 		return err
 	}
 	if err := e.a.answer(map[string]any{"file": e.Out, "bytes": info.Size(), "captures": e.captures, "files": e.files,
-		"originalsMissing": e.missing}, func() error {
+		"originalsMissing": e.missing, "filesGone": e.gone}, func() error {
 		_, err := fmt.Fprintf(e.a.stdout, "%s: %d captures, %s\n", e.Out, e.captures, size(info.Size()))
 		return err
 	}); err != nil {
 		return err
+	}
+	if e.gone > 0 {
+		return exitError{2, fmt.Errorf("%d files of job %d are removed or lost", e.gone, e.Job)}
 	}
 	if e.missing > 0 {
 		return exitError{2, fmt.Errorf("of %d revisits the capture that they repeat was not found in the archive",

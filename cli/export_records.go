@@ -289,7 +289,11 @@ func (e *exporting) job(ctx context.Context, w *wacz.Writer) error {
 		if err != nil {
 			return err
 		}
-		if gone(f) || !isArchive(f.Name) {
+		if !isArchive(f.Name) {
+			continue
+		}
+		if gone(f) {
+			e.left(f.Name)
 			continue
 		}
 		to, err := w.Archive(f.Name)
@@ -304,10 +308,24 @@ func (e *exporting) job(ctx context.Context, w *wacz.Writer) error {
 		}
 		e.files++
 	}
+	for f, err := range e.archive.Files().Search(ctx, client.FileQuery{Job: e.Job, State: "hidden"}) {
+		if err != nil {
+			return err
+		}
+		if isArchive(f.Name) {
+			e.left(f.Name)
+		}
+	}
 	if e.files == 0 {
 		return fmt.Errorf("job %d made no WARC file that the archive has", e.Job)
 	}
 	return nil
+}
+
+// left notes a file of the job that the archive does not have any more.
+func (e *exporting) left(name string) {
+	fmt.Fprintf(e.a.stderr, "holdfast: %s was removed or is lost: it is not in the export\n", name)
+	e.gone++
 }
 
 // file copies one file, indexes it on the way, and compares its SHA-256.

@@ -113,14 +113,12 @@ func findImports(path string) (found []string, err error) {
 
 // one imports a file. An error ends the import: the archive cannot be reached, or the command was interrupted.
 func (i *importing) one(ctx context.Context, path string) error {
-	if strings.HasSuffix(path, ".wacz") {
+	info, err := regular(path)
+	switch {
+	case err != nil:
+	case strings.HasSuffix(path, ".wacz"):
 		return i.wacz(ctx, path)
-	}
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err == nil {
+	default:
 		err = archiveFile(path)
 	}
 	if err != nil {
@@ -128,6 +126,15 @@ func (i *importing) one(ctx context.Context, path string) error {
 		return nil
 	}
 	return i.put(ctx, path, filepath.Base(path), info.Size(), func() (io.ReadCloser, error) { return os.Open(path) })
+}
+
+// regular refuses what is no file, which opening may wait for, or may never end.
+func regular(path string) (os.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	return info, err
 }
 
 // archiveFile looks whether a file is what its name says.

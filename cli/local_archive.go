@@ -49,6 +49,8 @@ func openShelf(a *app, dir string, paths []string) (*shelf, error) {
 			if err := s.unfold(name, path); err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
+		} else if _, err := regular(path); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	if len(s.paths) == 0 {
@@ -79,15 +81,15 @@ func find(path string, found map[string][]string) error {
 
 // unfold adds the WARC files within a WACZ, which are read where they lie.
 func (s *shelf) unfold(name, path string) error {
+	info, err := regular(path)
+	if err != nil {
+		return err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	w, err := wacz.Open(f, info.Size())
 	if err != nil {
 		return err

@@ -206,7 +206,7 @@ func kindOf(modifier, contentType string) kind {
 		return kindHTML
 	case "application/xhtml+xml", "application/vnd.wap.xhtml+xml", "image/svg+xml":
 		return kindXHTML
-	case "application/xml", "text/xml", "application/dash+xml", "application/rss+xml", "application/atom+xml":
+	case "application/xml", "text/xml":
 		return kindXML
 	case "text/css":
 		return kindCSS
@@ -214,6 +214,9 @@ func kindOf(modifier, contentType string) kind {
 		return kindPlaylist
 	case "", "unk":
 		return kindUnknown
+	}
+	if strings.HasSuffix(mime, "+xml") { // browsers show what of XHTML or SVG is in it
+		return kindXML
 	}
 	return kindOther
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func (r *Reader) readList() error {
 			return fmt.Errorf("%w: %s, which its list names, is missing", ErrNotWACZ, p.Path)
 		case listed[p.Path]:
 			return fmt.Errorf("%w: its list names %s twice", ErrNotWACZ, p.Path)
-		case !strings.HasPrefix(p.Hash, "sha256:"):
+		case !isSHA256(p.Hash):
 			return fmt.Errorf("%w: the digest of %s is %.80q, not one of SHA-256", ErrNotWACZ, p.Path, p.Hash)
 		}
 		listed[p.Path] = true
@@ -91,6 +92,13 @@ func (r *Reader) readList() error {
 		return nil
 	}
 	return r.readDigest(text)
+}
+
+// isSHA256 reports whether a digest is one of SHA-256, written out.
+func isSHA256(text string) bool {
+	digits, ok := strings.CutPrefix(text, "sha256:")
+	sum, err := hex.DecodeString(digits)
+	return ok && err == nil && len(sum) == sha256.Size
 }
 
 func (r *Reader) readDigest(text []byte) error {
@@ -181,7 +189,8 @@ type Member struct {
 	// At is where its bytes begin in the WACZ; -1 if they are compressed there.
 	At int64
 
-	file *zip.File
+	bytes int64 // as the list has it
+	file  *zip.File
 }
 
 // Open reads the member.
@@ -221,14 +230,18 @@ func (r *Reader) Lists() (out []Member) {
 }
 
 func (r *Reader) members() (out []Member) {
-	sums := map[string]string{}
-	for _, p := range r.parts {
-		sums[p.Path] = strings.ToLower(strings.TrimPrefix(p.Hash, "sha256:"))
+	listed := make(map[string]*resource, len(r.parts))
+	for i := range r.parts {
+		listed[r.parts[i].Path] = &r.parts[i]
 	}
 	for _, path := range r.names {
 		file := r.files[path]
-		out = append(out, Member{Name: path[strings.LastIndexByte(path, '/')+1:], Path: path,
-			Size: int64(file.UncompressedSize64), SHA256: sums[path], Modified: file.Modified, At: -1, file: file})
+		m := Member{Name: path[strings.LastIndexByte(path, '/')+1:], Path: path, Size: int64(file.UncompressedSize64),
+			Modified: file.Modified, At: -1, file: file}
+		if p := listed[path]; p != nil {
+			m.SHA256, m.bytes = strings.ToLower(strings.TrimPrefix(p.Hash, "sha256:")), p.Bytes
+		}
+		out = append(out, m)
 	}
 	return out
 }
@@ -237,11 +250,12 @@ func (r *Reader) members() (out []Member) {
 // parts are looked at; the error names each that is not right.
 func (r *Reader) Check(ctx context.Context, passed func(n int)) error {
 	var wrong error
+	buf := make([]byte, 256<<10)
 	for _, m := range r.members() {
 		if m.SHA256 == "" {
 			continue
 		}
-		if err := r.check(ctx, m, passed); err != nil {
+		if err := m.check(ctx, buf, passed); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -251,13 +265,13 @@ func (r *Reader) Check(ctx context.Context, passed func(n int)) error {
 	return wrong
 }
 
-func (r *Reader) check(ctx context.Context, m Member, passed func(n int)) error {
+func (m Member) check(ctx context.Context, buf []byte, passed func(n int)) error {
 	in, err := m.Open()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	sum, buf := sha256.New(), make([]byte, 256<<10)
+	sum := sha256.New()
 	var size int64
 	for {
 		n, err := in.Read(buf)
@@ -271,10 +285,8 @@ func (r *Reader) check(ctx context.Context, m Member, passed func(n int)) error 
 			return err
 		}
 	}
-	for _, p := range r.parts {
-		if p.Path == m.Path && p.Bytes != size {
-			return fmt.Errorf("it has %d bytes, the list says %d: %w", size, p.Bytes, ErrDigest)
-		}
+	if m.bytes != size {
+		return fmt.Errorf("it has %d bytes, the list says %d: %w", size, m.bytes, ErrDigest)
 	}
 	if have := fmt.Sprintf("%x", sum.Sum(nil)); have != m.SHA256 {
 		return fmt.Errorf("its SHA-256 is %s, the list says %s: %w", have, m.SHA256, ErrDigest)

@@ -226,6 +226,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"an archive unlisted":   zipped(t, "archive/a.warc", "", "archive/b.warc", "", "datapackage.json", oneList),
 		"listed twice":          zipped(t, "archive/a.warc", "", "datapackage.json", strings.Replace(oneList, "]", `,{"path":"archive/a.warc","hash":"`+emptySum+`"}]`, 1)),
 		"another digest":        zipped(t, "archive/a.warc", "", "datapackage.json", strings.Replace(oneList, "sha256:", "md5:", 1)),
+		"no digest":             zipped(t, "archive/a.warc", "", "datapackage.json", strings.Replace(oneList, emptySum, "sha256:", 1)),
+		"half a digest":         zipped(t, "archive/a.warc", "", "datapackage.json", strings.Replace(oneList, emptySum, emptySum[:40], 1)),
 		"another list":          zipped(t, "archive/a.warc", "", "datapackage.json", oneList, "datapackage-digest.json", `{"path":"datapackage.json","hash":"`+emptySum+`"}`),
 		"a digest that is none": zipped(t, "archive/a.warc", "", "datapackage.json", oneList, "datapackage-digest.json", `[]`),
 	} {

@@ -232,6 +232,10 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.loaded, nil
 }
 
+// unknownClient is the address of a client that a trusted proxy does not name, or not so that it can be read: it is not
+// the proxy's, at which more may be allowed.
+const unknownClient = "unknown"
+
 // forwardedPort is the port in the address of a client that a trusted proxy named: no connection comes from it.
 const forwardedPort = 0
 
@@ -240,7 +244,11 @@ func forwarded(s config.Secure, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err == nil && s.Trusts(from.Addr().Unmap()) {
-			if client, ok := clientOf(s, r.Header.Values("X-Forwarded-For")); ok {
+			switch client, err := clientOf(s, r.Header.Values("X-Forwarded-For")); {
+			case err != nil:
+				r.RemoteAddr = unknownClient
+				r = r.WithContext(context.WithValue(r.Context(), relayedKey{}, true))
+			case client.IsValid():
 				r.RemoteAddr = netip.AddrPortFrom(client, forwardedPort).String()
 			}
 		} else if dropForwarded(r.Header) {
@@ -260,17 +268,30 @@ func dropForwarded(h http.Header) (found bool) {
 	return found
 }
 
-// clientOf returns the last address that is not a trusted proxy's: anybody can have written those before it.
-func clientOf(s config.Secure, lines []string) (netip.Addr, bool) {
+// clientOf returns the last address that is not a trusted proxy's: anybody can have written those before it. It is not
+// valid if there is none. The error is that of an address that cannot be read.
+func clientOf(s config.Secure, lines []string) (netip.Addr, error) {
+	if len(lines) == 0 {
+		return netip.Addr{}, nil
+	}
 	all := strings.Split(strings.Join(lines, ","), ",")
 	for i := len(all) - 1; i >= 0; i-- {
-		ip, err := netip.ParseAddr(strings.TrimSpace(all[i]))
-		if err != nil {
-			return netip.Addr{}, false
-		}
-		if ip = ip.Unmap(); !s.Trusts(ip) {
-			return ip, true
+		ip, err := forwardedAddress(strings.TrimSpace(all[i]))
+		if err != nil || !s.Trusts(ip) {
+			return ip, err
 		}
 	}
-	return netip.Addr{}, false
+	return netip.Addr{}, nil
+}
+
+// forwardedAddress reads an address as proxies write it: alone, in brackets, or with a port.
+func forwardedAddress(text string) (netip.Addr, error) {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Addr().Unmap(), nil
+	}
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		text = strings.TrimSuffix(inner, "]")
+	}
+	ip, err := netip.ParseAddr(text)
+	return ip.Unmap(), err
 }

@@ -157,17 +157,16 @@ func read(ctx context.Context, in io.Reader, name string) (contents, error) {
 			continue
 		}
 		url := rec.TargetURI()
-		if url == "" {
+		if url == "" && (rec.Type == warc.TypeWarcinfo || rec.Type == warc.TypeMetadata) {
 			continue
 		}
-		one := content{timestamp: "00000000000000"}
-		if one.key, err = cdx.Key(url); err != nil {
-			one.key = "" // only a rule about everything can be about it
+		key, badURL := cdx.Key(url)
+		date, badDate := rec.Date()
+		if (badURL != nil || badDate != nil) && rec.Type != warc.TypeWarcinfo && out.why == "" {
+			out.why = "it has a record whose URL or date cannot be read, so that nobody can tell what that is about"
 		}
-		if date, err := rec.Date(); err == nil {
-			one.timestamp = cdx.Timestamp(date)
-		}
-		if one != last {
+		// Without a key only a rule about everything can be about it.
+		if one := (content{key, cdx.Timestamp(date)}); one != last {
 			out.all = append(out.all, one)
 			out.size += len(one.key) + len(one.timestamp) + 40
 			last = one

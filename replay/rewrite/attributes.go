@@ -72,6 +72,8 @@ func (h *page) value(a *attr, how use, modifier string, f *facts) (string, bool)
 		return h.links.Rewrite(h.decode(text), modifier)
 	case candidates:
 		return h.links.srcset(h.decode(text), modifier)
+	case listed:
+		return h.links.list(h.decode(text), modifier)
 	case styled:
 		if !bytes.ContainsAny(text, "(@&") {
 			return "", false
@@ -98,10 +100,13 @@ func (h *page) put(a *attr, value string) {
 	h.replace(h.mark+a.value, h.mark+a.valueEnd, value)
 }
 
+// maxPages is how many srcdoc within each other are rewritten.
+const maxPages = 4
+
 // srcdoc rewrites the page in a srcdoc.
 func (h *page) srcdoc(text string) (string, bool) {
-	if h.depth >= 2 {
-		return "", false
+	if h.depth == maxPages {
+		return "", text != "" // rather nothing than a page that leads out
 	}
 	var b strings.Builder
 	l := *h.links

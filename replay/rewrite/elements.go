@@ -1,10 +1,14 @@
 package rewrite
 
+import "strings"
+
 // known returns the name of an element that means something here; "" for all others.
 func known(name []byte) string {
 	switch string(name) {
 	case "a":
 		return "a"
+	case "animate", "set":
+		return "animate"
 	case "applet":
 		return "applet"
 	case "base":
@@ -102,6 +106,7 @@ const (
 	silenced   // renamed, so that it does nothing
 	told       // content of a meta element
 	kind       // type of a script
+	listed     // references with semicolons between them
 )
 
 // useOf tells how an attribute is used, and the modifier of its references.
@@ -140,6 +145,10 @@ func useOf(element string, name []byte, f *facts) (use, string) {
 		return reference, srcModifier(element)
 	case "data-src", "data-original", "background", "poster", "lowsrc", "dynsrc":
 		return reference, "im_"
+	case "from", "to", "by", "values":
+		if element == "animate" && strings.HasSuffix(f.animate, "href") {
+			return listed, ""
+		}
 	case "action", "formaction", "longdesc":
 		return reference, ""
 	case "cite":

@@ -7,6 +7,7 @@ type facts struct {
 	rel, as string // of a link
 	equiv   string // http-equiv of a meta element
 	kind    string // type of a script
+	animate string // the attribute that an animation changes
 }
 
 // factsOf reads the attributes of an element on which others depend.
@@ -18,6 +19,8 @@ func (s *scan) factsOf(t *tag) (f facts) {
 		f.equiv = s.find(t, "http-equiv")
 	case "script":
 		f.kind = s.find(t, "type")
+	case "animate":
+		f.animate = s.find(t, "attributename")
 	}
 	return f
 }
@@ -27,7 +30,7 @@ func (s *scan) find(t *tag, name string) string {
 	for i := range t.attrs {
 		a := &t.attrs[i]
 		if a.nameEnd-a.name == len(name) && strings.EqualFold(string(s.buf[s.mark+a.name:s.mark+a.nameEnd]), name) {
-			return strings.ToLower(strings.TrimSpace(string(s.buf[s.mark+a.value : s.mark+a.valueEnd])))
+			return strings.ToLower(strings.TrimSpace(unescape(string(s.buf[s.mark+a.value : s.mark+a.valueEnd]))))
 		}
 	}
 	return ""

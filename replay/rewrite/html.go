@@ -36,7 +36,7 @@ type page struct {
 	sheet   []byte
 }
 
-// maxNested is how many foreignObject within each other are told apart, and how many srcdoc are rewritten.
+// maxNested is how many foreignObject within each other are told apart.
 const maxNested = 16
 
 func (h *page) run() {
@@ -105,8 +105,8 @@ func (h *page) start() bool {
 	case "p":
 		h.foreign = 0
 	}
-	if h.foreign > 0 && h.tag.closed {
-		return true
+	if h.foreign > 0 { // markup means what it does elsewhere
+		return h.tag.closed || name != "style" || h.marked()
 	}
 	return h.rawText(name)
 }
@@ -121,14 +121,10 @@ func (h *page) rawText(name string) bool {
 			return h.importMap()
 		}
 		return h.script()
-	case "textarea", "title":
-		if h.foreign == 0 {
-			return h.textOf(name)
-		}
-	case "xmp", "iframe", "noembed", "noframes":
+	case "textarea", "title", "xmp", "iframe", "noembed", "noframes":
 		return h.textOf(name)
 	case "plaintext":
-		return h.foreign > 0
+		return false
 	}
 	return true
 }
@@ -264,6 +260,8 @@ func (h *page) endTag() bool {
 	switch h.tag.name {
 	case "svg", "math":
 		h.foreign = max(0, h.foreign-1)
+	case "p", "body": // of an element around it, which ends what was never closed
+		h.foreign = 0
 	case "foreignobject":
 		if n := len(h.outside); n > 0 {
 			h.foreign, h.outside = h.outside[n-1], h.outside[:n-1]
@@ -278,7 +276,7 @@ func (h *page) declaration() bool {
 	case h.begins("<!--"):
 		h.pos += 4
 		return h.comment()
-	case (h.xml != nil || h.foreign > 0) && h.begins("<![cdata["):
+	case (h.xml != nil || h.foreign > 0) && h.exactly("<![CDATA["):
 		return h.past("]]>")
 	case h.xml != nil:
 		return h.doctype()

@@ -100,6 +100,14 @@ func (s *scan) begins(prefix string) bool {
 	return true
 }
 
+// exactly reports whether the text at pos begins with a prefix.
+func (s *scan) exactly(prefix string) bool {
+	if _, ok := s.peek(len(prefix) - 1); !ok {
+		return false
+	}
+	return string(s.buf[s.pos:s.pos+len(prefix)]) == prefix
+}
+
 // to goes to the next byte c at or after pos; false, at the end of the text, if there is none.
 func (s *scan) to(c byte) bool {
 	for {

@@ -46,6 +46,17 @@ func (l *Links) srcset(value, modifier string) (string, bool) {
 	return b.String(), changed
 }
 
+// list rewrites references that have semicolons between them.
+func (l *Links) list(value, modifier string) (string, bool) {
+	refs, changed := strings.Split(value, ";"), false
+	for i, ref := range refs {
+		if to, ok := l.Rewrite(ref, modifier); ok {
+			refs[i], changed = to, true
+		}
+	}
+	return strings.Join(refs, ";"), changed
+}
+
 // Refresh rewrites the URL of a refresh, of a header or a meta element: "5; url=…", and its other spellings. It is read
 // as browsers read it (HTML, shared declarative refresh steps). It reports false if the refresh has none, or its URL
 // must stay.

@@ -73,7 +73,7 @@ func (x *tree) start(h *page) bool {
 	case x.kind == other:
 		return false // what follows means nothing here
 	case x.kind == marked && name == "style":
-		return x.style(h)
+		return h.marked()
 	case x.kind == mpd && (name == "baseurl" || name == "location"):
 		return x.address(h)
 	}
@@ -89,21 +89,23 @@ func (x *tree) end(h *page) {
 	}
 }
 
-// style rewrites the content of a style element, which is text and sections of character data.
-func (x *tree) style(h *page) bool {
+// marked rewrites the content of a style element in which markup is markup, as in XML: text, comments and sections of
+// character data, up to a tag.
+func (h *page) marked() bool {
 	for {
 		h.css(&part{h.scan, '<', func() bool { return true }}, true)
 		switch {
-		case h.begins("<![cdata["):
-			h.pos += len("<![cdata[")
-			h.css(&part{h.scan, ']', func() bool { return h.begins("]]>") }}, false)
+		case h.exactly("<![CDATA["):
+			h.pos += len("<![CDATA[")
+			h.css(&part{h.scan, ']', func() bool { return h.exactly("]]>") }}, false)
 			h.pos = min(h.pos+len("]]>"), h.end)
 			continue
 		case h.begins("<!--"):
 			if h.past("-->") {
 				continue
 			}
-		case h.begins("</"):
+		}
+		if c, ok := h.peek(1); ok && (c == '/' || isLetter(c) || c >= 0x80 || c == '_') {
 			return true
 		}
 		if _, ok := h.next(); !ok {
