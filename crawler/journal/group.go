@@ -43,8 +43,8 @@ type group struct {
 	links       []extract.Link
 	file        string
 	offset, end int64 // of the response's record, and of the last one
-	hasResponse bool // or what came instead of one
-	raw         bool // it was no HTTP
+	hasResponse bool  // or what came instead of one
+	raw         bool  // it was no HTTP
 	dedup       frontier.Dedup
 	recordID    string
 	truncated   string
