@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"holdfast/crawler/report"
@@ -14,6 +15,7 @@ import (
 // Guesses of a kind that misses more than it finds rest after a few dozen, also when the crawl is opened again, and the
 // report says so; guesses that are right do not.
 func TestGuessesRest(t *testing.T) {
+	var busy atomic.Int64
 	tests := []struct {
 		name   string
 		answer func(w http.ResponseWriter, r *http.Request)
@@ -28,6 +30,13 @@ func TestGuessesRest(t *testing.T) {
 		{"a redirect to what is known", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }, 45, 36},
 		{"all are right", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, r.URL.Path)
+		}, 200, 200},
+		{"no time for some", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			if busy.Add(1) <= 60 {
+				w.WriteHeader([]int{429, 503}[busy.Load()%2])
+			}
 			fmt.Fprint(w, r.URL.Path)
 		}, 200, 200},
 		{"half are right", func(w http.ResponseWriter, r *http.Request) {

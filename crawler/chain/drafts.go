@@ -33,10 +33,18 @@ func responseDraft(v *Visit, id string) warc.Draft {
 	return d
 }
 
+// rawType is the content type of what came where it is no HTTP.
+const rawType = "application/octet-stream"
+
+// IsRaw reports whether a record is what came where it was no HTTP: the first of its URI.
+func IsRaw(rec *warc.Record) bool {
+	return rec.Type == warc.TypeMetadata && rec.Header.Get("Content-Type") == rawType
+}
+
 // rawDraft records what came where it is no HTTP. It is not a response, which readers would take for HTTP.
 func rawDraft(v *Visit, id string) warc.Draft {
 	x := v.Exchange
-	return warc.Draft{Type: warc.TypeMetadata, TargetURI: v.URI.URL, ContentType: "application/octet-stream", ID: id,
+	return warc.Draft{Type: warc.TypeMetadata, TargetURI: v.URI.URL, ContentType: rawType, ID: id,
 		Date: x.Begin, Fields: append(wireFields(x), warc.Field{Name: "WARC-Truncated", Value: "unspecified"}),
 		Block: bytes.NewReader(x.Unreadable), Size: int64(len(x.Unreadable))}
 }

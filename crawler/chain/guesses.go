@@ -54,6 +54,8 @@ func (p *Post) learnGuess(v *Visit, news int) {
 		switch {
 		case v.Status == 401 || v.Status == 403 || v.Status == 304:
 			return // something is there
+		case v.Status == 408 || v.Status == 425 || v.Status == 429 || v.Status == 503:
+			return // the server has no time, whatever is there
 		case fetch.Redirects(v.Status):
 			found = news > 0
 		case v.Status >= 200 && v.Status < 300:

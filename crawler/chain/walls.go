@@ -17,6 +17,8 @@ import (
 const (
 	maxAgain = 3  // so often at most for one URI
 	maxWay   = 10 // redirects that are remembered
+	// patience is how many URIs of a host may lead back each time before others there are asked for again only once.
+	patience = 3
 )
 
 // NoteAgain begins the annotation of a URI that was asked for again, since redirects led back to it and its server may
@@ -25,6 +27,10 @@ const NoteAgain = "askedAgain:"
 
 // valueAgain begins the names of the frontier's values that say how often a URI was asked for again.
 const valueAgain = "again/"
+
+// valueWalled begins the names of the frontier's values that say how many URIs of a host led back each time, since one
+// was let in.
+const valueWalled = "walled/"
 
 // ledLate marks a link that is shown for a while before a page refreshes itself to it: that is no redirect.
 const ledLate = "late"
@@ -129,6 +135,7 @@ func (w *Walls) Pass(u *frontier.URI, sent string, found []frontier.URI) (rest, 
 		return found, nil, nil
 	}
 	rest = found[:0]
+	in := readWay(u.Led).again > 0
 	for _, n := range found {
 		if n.Led == ledLate {
 			n.Led = ""
@@ -146,7 +153,7 @@ func (w *Walls) Pass(u *frontier.URI, sent string, found []frontier.URI) (rest, 
 			rest = append(rest, n)
 			continue
 		}
-		if same {
+		if in = false; same {
 			n.Key = s.key
 		}
 		number, err := w.due(u, &n, s, same)
@@ -163,7 +170,10 @@ func (w *Walls) Pass(u *frontier.URI, sent string, found []frontier.URI) (rest, 
 		n.Led = on.String()
 		again = append(again, n)
 	}
-	return rest, again, nil
+	if in {
+		err = w.letIn(u)
+	}
+	return rest, again, err
 }
 
 // due decides whether to ask again for a URI that redirects of u lead back to. It returns how often that was done, this
@@ -185,7 +195,17 @@ func (w *Walls) due(u, n *frontier.URI, s step, same bool) (number int, err erro
 	if err != nil {
 		return 0, err
 	}
-	if number, _ = strconv.Atoi(string(text)); number >= maxAgain {
+	host := valueWalled + plan.AuthorityOf(t)
+	walled, err := w.Frontier.Value(host)
+	if err != nil {
+		return 0, err
+	}
+	lost, _ := strconv.Atoi(string(walled))
+	number, _ = strconv.Atoi(string(text))
+	if number >= maxAgain {
+		w.Frontier.SetValue(host, strconv.AppendInt(nil, int64(lost)+1, 10))
+	}
+	if number >= maxAgain || number > 0 && lost >= patience {
 		w.Log.Info("redirects lead back to this URI each time; it is not asked for again", "uri", n.URL, "from", u.URL,
 			"asked again", number)
 		return 0, nil
@@ -195,6 +215,20 @@ func (w *Walls) due(u, n *frontier.URI, s step, same bool) (number int, err erro
 	w.Log.Info("redirects lead back to this URI: it is asked for again", "uri", n.URL, "from", u.URL,
 		"other cookies", same, "time", number)
 	return number, nil
+}
+
+// letIn notes that a URI which was asked for again led back no more.
+func (w *Walls) letIn(u *frontier.URI) error {
+	t, err := fetch.ParseTarget(u.URL)
+	if err != nil {
+		return nil
+	}
+	host := valueWalled + plan.AuthorityOf(t)
+	if walled, err := w.Frontier.Value(host); err != nil || len(walled) == 0 {
+		return err
+	}
+	w.Frontier.SetValue(host, nil)
+	return nil
 }
 
 // cookieDigest tells cookies apart without keeping them.

@@ -47,7 +47,8 @@ func leadsTo(addr netip.Addr, is func(netip.Addr) bool) bool {
 	case liesIn("64:ff9b:1::/48", addr):
 		within = [][4]byte{{b[6], b[7], b[9], b[10]}, {b[7], b[9], b[10], b[11]}, {b[9], b[10], b[11], b[12]},
 			[4]byte(b[12:])}
-	case liesIn("64:ff9b::/96", addr), liesIn("::/96", addr):
+	case liesIn("64:ff9b::/96", addr), liesIn("::/96", addr), liesIn("::ffff:0:0:0/96", addr), // RFC 2765
+		b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe: // ISATAP
 		within = [][4]byte{[4]byte(b[12:])}
 	case b[0] == 0x20 && b[1] == 0x02: // 6to4
 		within = [][4]byte{[4]byte(b[2:6])}

@@ -46,13 +46,7 @@ func (f *traffic) rediscover(u *URI, fp fingerprintBytes) error {
 	if err != nil {
 		return err
 	}
-	ended, uncommitted := f.batch.ops[seenKey(fp)]
 	f.discover(q, u, fp)
-	if uncommitted && isDone(ended.value) { // to be written with what ended it, or it would be there twice
-		f.batch.late(seenKey(fp))
-		f.batch.late(queueKey(u.Queue, u.Priority, u.seq))
-		f.touch(q, true)
-	}
 	return nil
 }
 
@@ -114,7 +108,10 @@ func (f *traffic) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced string
 	f.seq++
 	u.seq = f.seq
 	seen := seenKey(fp)
-	late := replaced != "" && queueOf(replaced) != u.Queue
+	// What this commit ends, forgets or moves and then queues is written with that, or it would be there twice.
+	before, changed := f.batch.ops[seen]
+	late := replaced != "" && queueOf(replaced) != u.Queue ||
+		changed && (before.late || before.value == nil || isDone(before.value))
 	f.batch.ops[seen] = op{value: encodeQueuedState(u), late: late}
 	o := op{value: encodeURI(u), fresh: true, late: late, entry: &entry{seen: seen, host: u.Host, replaces: replaced}}
 	f.batch.ops[queueKey(u.Queue, u.Priority, u.seq)] = o
@@ -131,7 +128,7 @@ func (f *traffic) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced string
 	if u.Priority != Prerequisite && q.some == "" {
 		q.some = u.URL
 	}
-	f.touch(q, replaced != "")
+	f.touch(q, late || replaced != "")
 	f.settle(q)
 	if q.active {
 		f.insert(q, u)

@@ -67,15 +67,6 @@ func (b *Batch) finish(key string, value []byte) {
 	b.bytes += len(value)
 }
 
-// late has a change written with all else that has to be at once.
-func (b *Batch) late(key string) {
-	o := b.ops[key]
-	o.late = true
-	b.ops[key] = o
-	b.weight++
-	b.bytes += len(o.value)
-}
-
 // delete deletes a key. If the key came with this batch, it is taken out, and its value is returned.
 func (b *Batch) delete(key string) (op, bool) {
 	if old, ok := b.ops[key]; ok && old.fresh {

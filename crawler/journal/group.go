@@ -29,7 +29,7 @@ func damaged(err error) bool {
 	return errors.As(err, &damage) && !errors.As(err, &reading)
 }
 
-// group is the records of one URI: response, perhaps request, metadata.
+// group is the records of one URI: response, or what came where it was no HTTP; perhaps request; metadata.
 type group struct {
 	uri, mime   string
 	date        time.Time
@@ -43,7 +43,8 @@ type group struct {
 	links       []extract.Link
 	file        string
 	offset, end int64 // of the response's record, and of the last one
-	hasResponse bool
+	hasResponse bool  // or what came instead of one
+	raw         bool  // it was no HTTP
 	dedup       frontier.Dedup
 	recordID    string
 	truncated   string
@@ -73,17 +74,23 @@ func eachGroup(path string, from int64, do func(*group) error) error {
 		if err != nil {
 			return err
 		}
-		if err := g.take(rec); err != nil {
+		raw := chain.IsRaw(rec)
+		if raw {
+			g, err = rawGroup(rec)
+		} else {
+			err = g.take(rec)
+		}
+		if err != nil {
 			return err
 		}
 		p, err := rec.Position()
 		if err != nil {
 			return err
 		}
-		if rec.Type == warc.TypeResponse || rec.Type == warc.TypeRevisit {
+		if raw || rec.Type == warc.TypeResponse || rec.Type == warc.TypeRevisit {
 			g.offset = from + p.Offset
 		}
-		if rec.Type != warc.TypeMetadata {
+		if raw || rec.Type != warc.TypeMetadata {
 			continue
 		}
 		if !g.hasResponse || rec.TargetURI() != g.uri { // the record that it belongs to is lost
@@ -97,6 +104,13 @@ func eachGroup(path string, from int64, do func(*group) error) error {
 		}
 		g = &group{}
 	}
+}
+
+// rawGroup begins a group with what came where it was no HTTP.
+func rawGroup(rec *warc.Record) (*group, error) {
+	date, err := rec.Date()
+	return &group{hasResponse: true, raw: true, uri: rec.TargetURI(), date: date, status: fetch.CodeConnectLost,
+		bodySize: -1, recordID: rec.Header.Get("WARC-Record-ID")}, err
 }
 
 // take reads one record into the group.

@@ -52,6 +52,11 @@ func (r *Replay) group(g *group) error {
 	if g.annotated(chain.NoteRetry) {
 		return r.later(u, g, set)
 	}
+	if g.raw {
+		_, err := r.frontier.Finish(u, frontier.Outcome{Status: g.status, Kind: chain.KindOf(g.status),
+			Attach: &chain.Outcome{Line: g.line(u), Seed: u.Via == "", Records: g.records()}}, nil)
+		return err
+	}
 	if err := r.relearn(g); err != nil {
 		return err
 	}
