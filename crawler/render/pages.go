@@ -76,10 +76,13 @@ func (p *Pages) Browse(ctx context.Context, v *chain.Visit) (chain.Step, error) 
 	if v.Page.Leave == nil || v.Retry != nil || !isPage(v.Exchange) {
 		return chain.Next, nil
 	}
-	digest := v.Exchange.Response.PayloadDigest()
-	if chain.IsGuess(v.URI) && p.Guesses.Known(plan.AuthorityOf(v.Target), digest, v.URI.URL) {
+	host, digest := plan.AuthorityOf(v.Target), v.Exchange.Response.PayloadDigest()
+	if chain.IsGuess(v.URI) && p.Guesses.Known(host, digest, v.URI.URL) {
 		v.Note(chain.NoteSame)
 		return chain.Next, nil
+	}
+	if v.Exchange.Status == 200 && v.Exchange.Truncated == "" {
+		p.Guesses.Page(host, digest, v.URI.URL) // now: guesses that its scripts lead to may come while it is loaded
 	}
 	v.Page.Again = true // a page may have asked for it before
 	v.Page.ID = strings.TrimSuffix(strings.TrimPrefix(warc.NewID(), "<urn:uuid:"), ">")
