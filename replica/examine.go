@@ -424,21 +424,39 @@ func (e *examining) answerOf(ctx context.Context, t target, c Challenge) ([]byte
 	for tries := 1; ; tries++ {
 		mac, err := e.peers.Challenge(ctx, t.node, c)
 		unready := errors.Is(err, ErrNotExaminer) || errors.Is(err, ErrNotReady)
-		if unready && (tries >= unreadyTries || e.audit.hasty[t.node]) {
-			if e.audit.hasty == nil {
-				e.audit.hasty = map[catalog.NodeID]bool{}
-			}
-			e.audit.hasty[t.node] = true
+		if unready && (tries >= unreadyTries || e.hasty(t.node)) {
+			e.hurry(t.node, true)
 			return mac, err
 		}
 		if !unready && !errors.Is(err, ErrBusy) {
-			delete(e.audit.hasty, t.node)
+			e.hurry(t.node, false)
 			return mac, err
 		}
 		if sleep(ctx, backoff(tries, time.Second, 10*time.Second)) != nil {
 			return nil, err // busy all the time
 		}
 	}
+}
+
+// hasty reports whether the node was waited for before in this audit, in vain.
+func (e *examining) hasty(node catalog.NodeID) bool {
+	e.audits.mu.Lock()
+	defer e.audits.mu.Unlock()
+	return e.audit.hasty[node]
+}
+
+// hurry notes whether the node was waited for in vain.
+func (e *examining) hurry(node catalog.NodeID, vain bool) {
+	e.audits.mu.Lock()
+	defer e.audits.mu.Unlock()
+	if !vain {
+		delete(e.audit.hasty, node)
+		return
+	}
+	if e.audit.hasty == nil {
+		e.audit.hasty = map[catalog.NodeID]bool{}
+	}
+	e.audit.hasty[node] = true
 }
 
 // wasAnswered reports whether the error is the other node's answer.
