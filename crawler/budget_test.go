@@ -118,8 +118,8 @@ func TestBandwidth(t *testing.T) {
 		set  func(*harvest.Settings)
 		took time.Duration // at least, both
 	}{
-		{"of each host", func(s *harvest.Settings) { s.HostBandwidth = 800_000 }, 1300 * time.Millisecond},
-		{"of all", func(s *harvest.Settings) { s.Bandwidth = 1_600_000 }, 1300 * time.Millisecond},
+		{"of each host", func(s *harvest.Settings) { s.HostBandwidth = 800_000 }, 1200 * time.Millisecond},
+		{"of all", func(s *harvest.Settings) { s.Bandwidth = 1_600_000 }, 1200 * time.Millisecond},
 	} {
 		a, b := pages(t, 2, big), pages(t, 2, big)
 		job := newJob(a.URL+"/", b.URL+"/")
