@@ -89,7 +89,8 @@ func (s rules) routes(api huma.API) {
 		return s.show(in.Number)
 	})
 	type removing struct{ Body wire.AccessRulesRemoval }
-	r = of(http.MethodPost, "/remove", "remove", "Remove access rules")
+	r = of(http.MethodPost, "", "remove", "Remove access rules")
+	r.path = "/api/v1/access-removals" // not among the rules, where it would be a number
 	r.status, r.once = http.StatusNoContent, true
 	register(s.server, api, r, func(ctx context.Context, in *removing) (*struct{}, error) {
 		asked := agreed.Removing{Reason: in.Body.Reason}

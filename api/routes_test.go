@@ -108,7 +108,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"access-list":       {"/access-rules", "", "curator"}, "access-show": {"/access-rules/99", "", "curator"},
 		"access-add":    {"/access-rules", `{"rules":[{"url":"*","access":"allow"}]}`, "curator"},
 		"access-change": {"/access-rules/99", `{"version":1,"access":"allow"}`, "curator"},
-		"access-remove": {"/access-rules/remove", `{"rules":[{"number":99}]}`, "curator"},
+		"access-remove": {"/access-removals", `{"rules":[{"number":99}]}`, "curator"},
 		"access-test":   {"/access-test?url=http://example.org/", "", "curator"},
 		"notice-list":   reads("/notice-addresses"), "notice-show": reads("/notice-addresses/none"),
 		"notice-add":    {"/notice-addresses", `{"name":"n","way":"mail","to":"a@example.org","when":"daily","collection":"web"}`, "web"},

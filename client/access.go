@@ -38,7 +38,7 @@ func (a Access) Change(ctx context.Context, number uint64, in wire.AccessRuleCha
 
 // Remove removes rules, all or none.
 func (a Access) Remove(ctx context.Context, in wire.AccessRulesRemoval) error {
-	return a.c.call(ctx, http.MethodPost, in, nil, nil, "access-rules", "remove")
+	return a.c.call(ctx, http.MethodPost, in, nil, nil, "access-removals")
 }
 
 // AccessQuestion is what Test asks.
