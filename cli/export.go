@@ -60,11 +60,20 @@ func (c *exportCmd) Run(a *app) error {
 		if err == nil {
 			err = publish(unfinished, c.Out)
 		}
-		if err != nil {
-			return errors.Join(err, os.Remove(unfinished))
+		if err == nil { // the file has its name from here on, whatever the folder's sync says
+			return errors.Join(syncFolder(e.dir), e.done())
 		}
-		return e.done()
+		return errors.Join(err, os.Remove(unfinished))
 	})
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // publish gives a finished file its name, which no other file may have.

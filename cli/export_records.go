@@ -141,7 +141,7 @@ func (e *exporting) original(ctx context.Context, revisit wire.Capture) (wire.Ca
 // file.
 const inMemoryExport = 4 << 20
 
-// copy appends one record to the WARC file: the bytes as they are stored where that is gzip, else compressed anew. No
+// copy appends one record to the WARC file: the bytes as they are stored where that is gzip, else compressed again. No
 // byte of a record that is damaged is written.
 func (e *exporting) copy(ctx context.Context, c wire.Capture, name string) error {
 	at := e.at

@@ -18,7 +18,7 @@ const candidates = 24
 // latest is later than any capture.
 const latest = "99991231235959"
 
-// The very URL that was asked for comes before others that have its key, unless it is so many seconds farther from the
+// The very URL that was asked for comes before others of its key, unless it is that many seconds farther from the
 // time asked for. Another spelling of scheme and host mostly names the same page, another spelling of the path often
 // does not.
 const (

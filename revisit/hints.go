@@ -49,7 +49,7 @@ func (h *Hints) found(caused, announced, changed bool) {
 	}
 }
 
-// Hint tells of a date that a feed or a sitemap of the host gives for a URI, in milliseconds since 1970, and reports
+// Hint takes a date that a feed or a sitemap of the host gives for a URI, in milliseconds since 1970, and reports
 // whether the URI is due now because of it. No politeness, and no budget, gives way for that.
 func (a *Adaptive) Hint(s *State, host *Host, date, now int64) bool {
 	if a.settings.Without.Hints {

@@ -71,8 +71,8 @@ func (s *State) SetImportance(of float64) {
 	s.trust = s.trust&15 | uint8(min(max(grade(of), -5), 5)+8)<<4
 }
 
-// SetKind says what the URI is, as the content type of its first answer shows. What is believed of it begins anew if it
-// was not visited yet; a history stays.
+// SetKind says what the URI is, as the content type of its first answer shows. What is believed of it begins again if
+// it was not visited yet; a history stays.
 func (s *State) SetKind(kind Kind) {
 	if kind == s.Kind() {
 		return

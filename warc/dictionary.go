@@ -20,7 +20,7 @@ func (d *Dictionary) Size() int {
 }
 
 // ReadDictionary reads the dictionary that a file begins with; nil if it begins with none. It reads no further. The
-// name is for errors: an *Error tells of a dictionary that is damaged, cut off or too large.
+// name is for errors: an *Error reports a dictionary that is damaged, cut off or too large.
 func ReadDictionary(in io.Reader, name string) (*Dictionary, error) {
 	var head [8]byte
 	switch _, err := io.ReadFull(in, head[:]); {

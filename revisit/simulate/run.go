@@ -29,13 +29,13 @@ type Score struct {
 
 // policy decides what is fetched. Times are in days.
 type policy interface {
-	// found tells of a URI that is new to the crawl.
+	// found reports a URI that is new to the crawl.
 	found(id int, t float64)
 	// next returns what goes at a time, of the hosts that are free, if anything does.
 	next(t float64, free func(host int) bool) (id int, ok bool)
 	// visited tells what a fetch found.
 	visited(id int, t float64, seen visit)
-	// hint tells of a newer date for a known URI.
+	// hint reports a newer date for a known URI.
 	hint(id int, date, t float64)
 	// hour is called each hour.
 	hour(t float64)
